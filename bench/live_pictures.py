@@ -3,9 +3,10 @@
     python -m bench.live_pictures --ny 4 --nz 40 --seconds 20
 
 A session plays in a process of its own. The page is open in Chromium with software WebGL. ``drawn_a_second`` counts
-pictures that the page drew, ``sent_a_second`` those that came. ``server_ms`` is processor time of the server for one
-picture: the scene, the message and the socket. ``browser_ms`` is processor time of all processes of the browser for one
-picture. On a busy machine fewer pictures come and are drawn, but each costs the same.
+pictures that the page drew, ``sent_a_second`` those that came. ``message_ms`` is processor time of the server to make
+the message of one picture, over and over. ``server_ms`` is that of its whole thread for a picture that is sent: frame,
+message and socket. ``browser_ms`` is processor time of all processes of the browser for a picture that is drawn, with
+the messages that came meanwhile, and ``draw_ms`` that of drawing alone, over and over.
 """
 
 import argparse
@@ -19,9 +20,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.viewer import add_mechanism
+from rtmbs.viewer.session.commands import Play
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.web.live import LiveServer
+from rtmbs.viewer.web.live import LiveScene, LiveServer, first_frame, knows_way
 
+AGAIN, DRAWS = 200, 20  # messages, and pictures that are drawn over and over
+DRAW = """
+    const gl = page.stage.renderer.getContext(), pixel = new Uint8Array(4);
+    page.live.show = () => {};
+    for (let k = 0; k < %d; k++) {
+      page.stage.draw();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);  // waits for the picture
+    }
+"""
 SETTLED = 5.0  # [s] after which the page draws at its pace
 
 
@@ -59,12 +70,26 @@ def served(server: LiveServer, clock: list[float]) -> str:
     return address[0]
 
 
+def message_ms(server: LiveServer) -> float:
+    """Return the processor time of the message of a picture [ms]."""
+    while not knows_way(frame := first_frame(server.connection)):
+        time.sleep(0.01)
+    scene = LiveScene(server.connection.describe(), frame, server.paging)
+    begin = time.process_time()
+    for _ in range(AGAIN):
+        scene.fits(frame)
+        scene.picture(frame, None)
+    return 1e3 * (time.process_time() - begin) / AGAIN
+
+
 def measure(parameters: dict[str, Any], h: float, seconds: float) -> dict[str, float | int]:
     """Let a page play, and return the numbers."""
     from tests.viewer.web.browser import Browser
 
-    connection = connect("fourbar", "process", parameters=parameters, options={"h": h}, playing=True)
+    connection = connect("fourbar", "process", parameters=parameters, options={"h": h})
     server, clock = LiveServer(connection), [0.0]
+    message = message_ms(server)
+    connection.send(Play())
     address = served(server, clock)
     with TemporaryDirectory() as folder, Browser(Path(folder) / "profile") as browser:
         browser.open(address, (1200, 700))
@@ -78,13 +103,18 @@ def measure(parameters: dict[str, Any], h: float, seconds: float) -> dict[str, f
         begin = now()
         time.sleep(seconds)
         wall, drawn, came, made, mine, theirs = (b - a for a, b in zip(begin, now(), strict=True))
+        before = processors(browser._process.pid)
+        browser.run(DRAW % DRAWS)
+        draw = processors(browser._process.pid) - before
     connection.close()
     return {
         "seconds": round(wall, 1),
         "drawn_a_second": round(drawn / wall, 1),
         "sent_a_second": round(came / wall, 1),
+        "message_ms": round(message, 2),
         "server_ms": round(1e3 * mine / max(made, 1), 2),
         "browser_ms": round(1e3 * theirs / max(drawn, 1), 1),
+        "draw_ms": round(1e3 * draw / DRAWS, 1),
     }
 
 

@@ -7,10 +7,7 @@ class Arrows {
     Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length, tips: [] });
     const parts = { shaft: 1, head: 1, "moment shaft": 1, "moment head": 2 };
     this.drawn = Object.entries(parts).map(([name, each]) => {
-      const { vertices, normals } = given.meshes[name.split(" ").pop()];
-      const geometry = new THREE.BufferGeometry()
-        .setAttribute("position", new THREE.BufferAttribute(vertices, 3))
-        .setAttribute("normal", new THREE.BufferAttribute(normals, 3));
+      const geometry = solid(given.meshes[name.split(" ").pop()]);
       const mesh = new THREE.InstancedMesh(geometry, new THREE.MeshLambertMaterial({ side: THREE.DoubleSide }), each * this.count);
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
       mesh.frustumCulled = false;

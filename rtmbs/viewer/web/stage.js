@@ -4,7 +4,27 @@
 const MARGIN = 1.08; // room around everything that is fitted
 const SMOOTH = 4, MANY = 20000; // points of a way between two pictures; a way of more pictures has one
 const BUTTONS = 44; // pixels at the upper border that are left free for them
+const SHARED = 100000; // numbers of a mesh, up to which its corners are compared
 const NEAREST = 0.002, FARTHEST = 60; // clip planes in distances of the eye
+
+// The geometry of a mesh. A corner that triangles share is worked out once: without a graphics card corners cost most.
+function solid({ vertices, normals }) {
+  const geometry = new THREE.BufferGeometry(), corners = new Map(), kept = [];
+  const put = (points, turned) => geometry
+    .setAttribute("position", new THREE.BufferAttribute(points, 3))
+    .setAttribute("normal", new THREE.BufferAttribute(turned, 3));
+  if (vertices.length > SHARED) return put(vertices, normals);
+  const index = Array.from({ length: vertices.length / 3 }, (_, k) => {
+    const key = `${vertices.slice(3 * k, 3 * k + 3)} ${normals.slice(3 * k, 3 * k + 3)}`;
+    if (!corners.has(key)) {
+      corners.set(key, corners.size);
+      kept.push(k);
+    }
+    return corners.get(key);
+  });
+  const only = (values) => Float32Array.from(kept.flatMap((k) => [...values.slice(3 * k, 3 * k + 3)]));
+  return put(only(vertices), only(normals)).setIndex(index);
+}
 
 class Stage {
   constructor(content, canvas, names) {
@@ -18,7 +38,9 @@ class Stage {
     this.goingWithAll = content.far;
     this.frames = new Float64Array(12 * content.bodies.length); // of the bodies now
     THREE.ColorManagement.enabled = false; // colours are those of the window, number by number
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+    const parts = content.pieces.reduce((sum, piece) => sum + (piece.mesh === undefined ? 0 : piece.count), 0);
+    const rough = parts > (content.shadow?.crowd ?? Infinity) && isSoftware(document.createElement("canvas").getContext("webgl2"));
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !rough }); // smooth edges cost most of a crowd
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
     this.scene = new THREE.Scene();
     this.makeEye();
@@ -206,9 +228,7 @@ class Stage {
 
   addMesh(piece, places, instances, opacity) {
     const given = this.content.meshes[piece.mesh];
-    given.geometry ??= new THREE.BufferGeometry()
-      .setAttribute("position", new THREE.BufferAttribute(given.vertices, 3))
-      .setAttribute("normal", new THREE.BufferAttribute(given.normals, 3));
+    given.geometry ??= solid(given);
     const clear = opacity < 0.999;
     const material = new THREE.MeshLambertMaterial({
       side: THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
