@@ -99,7 +99,7 @@ def scene(rng: np.random.Generator) -> Scene:
         inertia = mass * reach**2 * rng.uniform(LIGHTEST, 0.5, 3)
         body = model.add_body(f"b{k}", mass=mass, inertia=inertia, position=place, shape=form)
         place = place + normal * reach * 1.2
-        model.add_joint(f"free{k}", rtmbs.Floating(), "ground", body)
+        model.add_joint(f"free{k}", rtmbs.Floating(), "ground", body, point=body.position)
         rates = (*(rng.normal(size=3) * np.sqrt(reach * strength)), *(rng.normal(size=3) * np.sqrt(strength / reach)))
         model.set_initial(f"free{k}", rate=rates)
         given = {
