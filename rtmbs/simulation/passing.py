@@ -45,6 +45,7 @@ class PassingBodies:
         self.system, self.tables, self.found = system, tables, dict[str, Passing]()
         self.infos = [system.forces[name] for name in contacts]
         self.thick = np.array([thick for _, _, thick in contacts.values()])
+        self.harmless = HARMLESS * self.thick
         shape = len(contacts), len(tables.dofs.kind)
         self.reach = np.zeros(shape)  # [1, m] way of the nearest points for each unit of a coordinate
         self.slides, self.turns = np.zeros(shape), np.zeros(shape)  # 1: a slide behind a turn, which it lengthens
@@ -72,13 +73,13 @@ class PassingBodies:
         """Yield what was not found before in steps from ``old`` that end with z, zd (k, n), R0 and inputs u."""
         if len(self.found) == len(self.infos):
             return
-        begins = np.concatenate((old.zd[None], zd[:-1]))
+        begins = old.zd[None] if len(zd) == 1 else np.concatenate((old.zd[None], zd[:-1]))
         ways = old.h * (np.abs(begins) @ self.reach.T)
         if self.long:
             far = np.abs(np.concatenate((old.z[None], z[:-1])))
             ways = ways + old.h * (np.abs(begins) @ self.turns.T) * (far @ self.slides.T)
-        fast = ways > HARMLESS * self.thick
-        if not np.any(fast):
+        fast = ways > self.harmless
+        if not fast.any():
             return
         rows = np.flatnonzero(fast.any(axis=1))
         both = np.concatenate((rows, rows + 1))  # the ends of these steps
