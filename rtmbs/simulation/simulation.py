@@ -169,11 +169,15 @@ class Simulation(Keyed, StrictAttributes):
             _plain=not (system.signals or system.bearings),
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
-        stiff_forces, passing = stiff_forces_of(system, equations.tables), passing_bodies_of(system, equations.tables)
-        vars(self).update(_stiff_forces=stiff_forces, _passing=passing)
+        self._watch()
         self._warn_of_fast_states()
         warn_of_overlaps(self)
         store.watched = not system.rigid
+
+    def _watch(self) -> None:
+        """Begin the checks of what steps of h do not resolve."""
+        system, tables = self._store.system, self._store.equations.tables
+        vars(self).update(_stiff_forces=stiff_forces_of(system, tables), _passing=passing_bodies_of(system, tables))
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
