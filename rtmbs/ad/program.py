@@ -20,7 +20,7 @@ from rtmbs.jit.compiled import coarse_kernel, kernel
 from rtmbs.jit.struct import struct
 
 Array = Any
-LONG = 20_000  # instructions: beyond it runs are long in any order
+LONG = 200_000  # instructions: beyond it runs are long in any order
 SUM = len(o.NAMES)  # sum of products, the one operation with any number of operands
 
 
