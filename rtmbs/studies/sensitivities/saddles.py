@@ -52,10 +52,10 @@ def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, r
     size = n + len(weight)
     entries = size * size if room is None else room
     facts = np.array([n, redundant and len(weight) > 0, 0, len(weight) > 0 and size >= LARGE, 0, 0])
-    scratch = (np.zeros((size, columns)) for _ in range(3))
+    scratch = (*(np.zeros((size, columns)) for _ in range(3)), np.zeros(columns))
     held = np.zeros(entries, np.int64), np.zeros(entries, np.int64), np.zeros(entries), np.zeros(size + 1, np.int64)
     square = np.zeros((size, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    return Saddle(*held, np.zeros(entries, np.int64), *square, np.ascontiguousarray(weight), facts, *scratch, np.zeros(columns))
+    return Saddle(*held, np.zeros(entries, np.int64), *square, np.ascontiguousarray(weight), facts, *scratch)
 
 
 class Entries(NamedTuple):
