@@ -117,7 +117,7 @@ class Batch(StrictAttributes):
         demand(PenaltyTrapezoidal() if method is None else method, Capability.BATCH, "rtmbs.Batch")
         sim = Simulation(systems[0], h, method)
         check_batch(sim)
-        vars(sim).update(_stiff_forces=None, _fast_states=None)
+        vars(sim).update(_stiff_forces=None, _passing=None, _fast_states=None)
         store = store_of(sim)
         start = sim.state.copy()
         copies = copies_of(start, int(n), store.equations.m)

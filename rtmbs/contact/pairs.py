@@ -45,6 +45,13 @@ class TouchLaw:
     nonnegative_inputs: ClassVar[tuple[str, ...]] = ("friction",)
     either_first: ClassVar[bool] = False  # whether both orders of the shapes have this law
 
+    def spans(self) -> tuple[float, float, float] | None:
+        """Return how far the shapes reach from markers a and b, and what the thinner one is thick with the other [m].
+
+        A motion that is longer may carry one through the other. None: that cannot be, as through a half space.
+        """
+        return None
+
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
         raise NotImplementedError
@@ -156,6 +163,10 @@ class BallOnBox(TouchLaw):
     normal: NormalForce
     friction: DryFriction | None
 
+    def spans(self) -> tuple[float, float, float]:
+        """Return how far the shapes reach from their markers, and the half edge and radius that touch [m]."""
+        return float(np.linalg.norm(self.half)), self.radius, min(self.half) + self.radius
+
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
         r = [kinematics.r[k] for k in range(3)]
@@ -186,6 +197,11 @@ class Segments(TouchLaw):
     normal: NormalForce
     friction: DryFriction | None
     either_first: ClassVar[bool] = True
+
+    def spans(self) -> tuple[float, float, float]:
+        """Return how far the shapes reach from their markers, and the sum of their radii [m]."""
+        (one, other), (radius, second) = self.half, self.radii
+        return one + radius, other + second, radius + second
 
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""

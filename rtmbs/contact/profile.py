@@ -257,6 +257,11 @@ class BallOnProfile(TouchLaw):
     normal: NormalForce
     friction: DryFriction | None
 
+    def spans(self) -> tuple[float, float, float]:
+        """Return how far the shapes reach from their markers, and the radius of the ball [m]."""
+        ends = np.array([point for one in self.pieces for point in (one.start, one.end)])
+        return 2.0 * float(np.linalg.norm(ends, axis=1).max()), self.radius, self.radius
+
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
         distance, x, y = nearest(self.pieces, kinematics.r[0], kinematics.r[1])

@@ -126,10 +126,11 @@ class TouchMotion(NamedTuple):
     point: Array  # (S, 3) where the force acts [m]
 
 
-def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
-    """Return the nearest points of two shapes from the law of their contact."""
-    if info.name in resampled.touches:
-        return cast(TouchMotion, resampled.touches[info.name])
+def touch_kinematics(resampled: Evaluation, info: ForceInfo) -> tuple[Kinematics, Array, Array, Array]:
+    """Return what the law of two shapes sees, the samples last; marker b, axes of a and origin of the part of a.
+
+    The marker (S, 3) stands from that origin, in world axes as it is [m]. The axes (S, 3, 3) are to world axes.
+    """
     tables = resampled.tables
     a, b = (resampled.motion(int(ends[info.connector])) for ends in (tables.connectors.a, tables.connectors.b))
     frame_a, frame_b = tables.laws.frame_a[info.row], tables.laws.frame_b[info.row]
@@ -140,10 +141,18 @@ def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
     v = turned(back, of_b - a.V[:, :3] - cross(a.V[:, 3:], xb))
     w, R = turned(back, b.V[:, 3:] - a.V[:, 3:]), back @ b.A @ frame_b[:, :3]
     kinematics = Kinematics(turned(back, xb - xa).T, np.moveaxis(R, 0, 2), v.T, w.T)
+    return kinematics, xb, Ra, a.o
+
+
+def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
+    """Return the nearest points of two shapes from the law of their contact."""
+    if info.name in resampled.touches:
+        return cast(TouchMotion, resampled.touches[info.name])
+    kinematics, xb, Ra, origin = touch_kinematics(resampled, info)
     touch = info.contact.touch_with(kinematics, law_inputs(resampled, info.name))
     normal, arm, rate = (np.stack(np.broadcast_arrays(*x), axis=1) for x in (*touch[::2], touch.rate(kinematics)))
     slip = rate - dot(rate, normal)[:, None] * normal
-    point = xb + turned(Ra, arm) + a.o
+    point = xb + turned(Ra, arm) + origin
     resampled.touches[info.name] = found = TouchMotion(touch.gap, turned(Ra, normal), turned(Ra, slip), point)
     return found
 

@@ -34,6 +34,7 @@ from rtmbs.system.system import System
 
 MARGIN = 0.1  # of the size of a pair, beside its way in a step: points that may come to touch within the step
 DEEPEST = 0.1  # of the size of a pair: a deeper contact cannot have begun within a step that saw it
+THROUGH, BACK = 1e-3, -0.5  # of the size, and cosine of the normals: shapes that went through each other in a step
 MOST_OFFSET = 0.1  # of the size of a pair: how far the points of a patch may lie beside the shapes, to keep energy
 SAME_POINT = 0.1  # of the size of a pair: a point that moves less keeps its bristle
 RESTS = 1e-9  # of the size of a pair: points that move less stay as they are
@@ -74,10 +75,7 @@ class PairPlace:
         pair, margin = self.pair, MARGIN * self.size + way
         if r @ r > (pair.a.reach + pair.b.reach + margin) ** 2:
             return [], np.inf
-        self.moved.setTranslation(r / self.size)
-        self.moved.setRotation(R)
-        self.result.clear()
-        apart = self.size * self.distance(self.still, self.moved, self.request, self.result)
+        apart = self.distance_at(r, R)
         if apart > margin:
             return [], apart
         normal = np.array(self.result.normal)
@@ -89,6 +87,27 @@ class PairPlace:
             )
         normal, close = normal / np.linalg.norm(normal), (first, second)
         return patch_points(pair.a, pair.b, r, R, normal, close, margin, pair.a_leads), apart
+
+    def distance_at(self, r: Array, R: Array) -> float:
+        """Return the distance of the shapes at a pose [m]; the normal and the nearest points stand in ``result``."""
+        self.moved.setTranslation(r / self.size)
+        self.moved.setRotation(R)
+        self.result.clear()
+        return float(self.size * self.distance(self.still, self.moved, self.request, self.result))
+
+    def passed(self, state: State, r: Array, R: Array) -> bool:
+        """Return whether the shapes went through each other since the points of a state were found.
+
+        By those points they overlap deeply at the pose, and the normal looks back.
+        """
+        points = self.kept(state)
+        depths = self.depths(points, r, R) if points else np.zeros(1)
+        if depths.max() < THROUGH * self.size:
+            return False
+        deepest = points[int(depths.argmax())]
+        normal = np.array(nearest(self.pair.a, self.pair.b, deepest, r.tolist(), R.tolist()).normal)
+        self.distance_at(r, R)
+        return float(normal @ np.array(self.result.normal)) < BACK
 
     def fastest(self, V: Array, middles: list[Array]) -> float:
         """Return a bound of the relative speed of any two points that meet [m/s].
@@ -260,8 +279,14 @@ class ConvexContacts:
             V = equations.ws.V[b] - equations.ws.V[a]
             way = state.h * one.fastest(V, middles)
             pose = (middles[1] - middles[0]) @ axes, axes.T @ A[b] @ frame_b[:, :3]
-            found, apart = one.patch(*pose, way)
             stands = bool(np.any(one.used(state)))
+            if begun and stands and one.passed(state, *pose):
+                raise StepError(
+                    f"contact {one.pair.name!r}: its shapes went through each other in the step to t = {state.t:g}; "
+                    "take a smaller h, or a larger stiffness",
+                    t=state.t,
+                )
+            found, apart = one.patch(*pose, way)
             if begun and found and -apart > DEEPEST * one.size and not stands:
                 raise StepError(
                     f"contact {one.pair.name!r} is {-apart:.2g} m deep where it begins, at t = {state.t:g}: its shapes "

@@ -36,6 +36,7 @@ from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
+from rtmbs.simulation.passing import PassingBodies, passing_bodies_of
 from rtmbs.simulation.renewed_contacts import renew_contacts
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_rows import copied, state_pair
@@ -119,6 +120,7 @@ class Simulation(Keyed, StrictAttributes):
     _half_turns: HalfTurns | None  # of bushings
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
+    _passing: PassingBodies | None  # through each other, of contacts
     _controllers: Controllers | None
     _plain: bool  # no function of time, no friction that follows its joint
 
@@ -164,14 +166,19 @@ class Simulation(Keyed, StrictAttributes):
             _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
-            _stiff_forces=None, _controllers=None,
+            _stiff_forces=None, _passing=None, _controllers=None,
             _plain=not (system.signals or system.bearings),
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
-        vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
+        self._watch()
         self._warn_of_fast_states()
         warn_of_overlaps(self)
         store.watched = not system.rigid
+
+    def _watch(self) -> None:
+        """Begin the checks of what steps of h do not resolve."""
+        system, tables = self._store.system, self._store.equations.tables
+        vars(self).update(_stiff_forces=stiff_forces_of(system, tables), _passing=passing_bodies_of(system, tables))
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -208,6 +215,12 @@ class Simulation(Keyed, StrictAttributes):
         method, rates = type(self._store.options.method).__name__, np.concatenate((old.zd[None], zd))
         for one in self._stiff_forces.look(old.h, rates, np.concatenate((started[None], zdd)), method):
             warn(str(one))
+
+    def _warn_of_passing(self, old: State, z: Array, zd: Array, R0: Array, u: Array) -> None:
+        """Warn of bodies that pass through each other in steps from ``old`` that end with z, zd (k, n), each once."""
+        if self._passing is not None:
+            for one in self._passing.look(old, z, zd, R0, u):
+                warn(str(one))
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
@@ -250,8 +263,10 @@ class Simulation(Keyed, StrictAttributes):
             stiff_forces = self._stiff_forces
             stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)
             if stepped is not None:
+                new, old = store.states
+                if self._passing is not None:
+                    self._warn_of_passing(old, new.z[None], new.zd[None], new.R0[None], new.u[None])
                 if stepped[1]:
-                    new, old = store.states
                     self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
                 return stepped[0]
         old, new = store.begin_step()
@@ -276,6 +291,7 @@ class Simulation(Keyed, StrictAttributes):
             vars(store).update(states=(new, old), ramps=NO_RAMPS, begun=None)
             if self._stiff_forces is not None and across is None:
                 self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
+            self._warn_of_passing(old, new.z[None], new.zd[None], new.R0[None], new.u[None])
         return report
 
     @guarded(STEP, "run")
@@ -314,6 +330,7 @@ class Simulation(Keyed, StrictAttributes):
             vars(store).update(states=(new, old), ramps=NO_RAMPS)
             if self._stiff_forces is not None:
                 self._warn_of_stiff_forces(old, chunk.zd[:done], chunk.zdd[:done])
+            self._warn_of_passing(old, chunk.z[:done], chunk.zd[:done], chunk.R0[:done], chunk.u[:done])
         return done, failed
 
     @guarded(STEP, nests=True)
@@ -826,7 +843,7 @@ class Simulation(Keyed, StrictAttributes):
 
     def _warnings(self) -> dict[str, int]:
         """Return warnings that a run repeats in ``Result.warnings``: forces too stiff, states of laws too fast."""
-        checks = (self._fast_states, self._stiff_forces)
+        checks = (self._fast_states, self._stiff_forces, self._passing)
         return {str(one): 1 for check in checks if check for one in check.found.values()}
 
     # ---- copies -----------------------------------------------------------------------------------------------------

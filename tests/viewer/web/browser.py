@@ -28,6 +28,11 @@ for k, one in enumerate(ours):
     os.dup2(one, 3 + k)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
+# What an output may do where an editor is strict: no address of the network, and modules from memory alone.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src https:; child-src https: data:"
+)
 MISSING = "no browser is installed (Debian: chromium)"
 READY = "new Promise((done) => { const look = () => %s ? done() : setTimeout(look, 10); look(); })"
 HELPERS = """

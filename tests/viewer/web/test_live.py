@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from http.client import HTTPConnection
@@ -109,6 +110,25 @@ def test_another_origin_and_another_secret_are_refused(served):
     ):
         with pytest.raises(InvalidStatus), socket_to(address, additional_headers=headers):
             pass
+
+
+def test_a_page_has_the_floor_and_the_picture_of_the_motion_that_is_known():
+    """The session looks ahead after its first frame; the page that was made of that frame is made anew."""
+    served = Served()
+    try:
+        while not np.isfinite(served.connection.latest().way[0, 0]):
+            time.sleep(0.01)
+        described, way = served.connection.describe(), served.connection.latest().way
+        pattern = re.compile(r'<script id="content" type="application/json">(.*?)</script>', re.DOTALL)
+        up = -described.gravity / np.linalg.norm(described.gravity)
+        lowest = np.inf
+        while not lowest <= (way @ up).min() + 1e-4:
+            content = json.loads(pattern.search(get(served.address, urlsplit(served.address).path)[1])[1])
+            lowest = min(np.array(content["whole"]) @ up)
+            time.sleep(0.01)
+        assert content["live"]["reach"] > 1.0
+    finally:
+        served.close()
 
 
 def flood(socket):
@@ -325,11 +345,23 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         await sure(() => page.live.scaled && page.stage.shown.reactions);
         told.arrows = [...page.content.reactions.forces].some((one) => one !== 0.0);
         page.actions.reactions();
+        const { b, at } = page.content.reactions, first = page.content.whole;
+        const joints = () => b.map((body, k) => page.stage.world(body, at[k]));
+        const fitted = (places) => {
+          page.stage.fit(page.stage.direction());
+          page.stage.camera.updateMatrixWorld();
+          return places.map((place) => place.clone().project(page.stage.camera).toArray());
+        };
         page.content.whole = [[0, 0, 0]];  // as if the motion had left all that the first picture held
-        page.stage.fit(page.stage.direction());
-        page.stage.camera.updateMatrixWorld();
-        const { b, at } = page.content.reactions;
-        told.joints = b.map((body, k) => page.stage.world(body, at[k]).project(page.stage.camera).toArray());
+        told.joints = fitted(joints());
+        page.content.whole = first.map(() => [0, 0, 0]);
+        page.stage.show(0, 0);
+        const earlier = joints();
+        page.player.step(60);
+        await sure(() => Math.max(...joints().map((one, k) => one.distanceTo(earlier[k]))) > 0.1);
+        told.earlier = fitted(earlier);
+        page.player.step(-60);
+        await sure(() => joints().every((one, k) => one.distanceTo(earlier[k]) < 1e-6));
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -357,6 +389,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
     assert told["arrows"], "the first press shows them"
     assert np.abs(np.array(told["joints"])[:, :2]).max() < 1.0, "what is fitted holds the present pose"
+    assert np.abs(np.array(told["earlier"])[:, :2]).max() < 1.0, "and the poses before"
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]
