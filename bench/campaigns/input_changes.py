@@ -4,7 +4,8 @@ Four-bars, slider-cranks, five-bars and doors of the campaign ``turned``, turned
 and a damper that may be stiff. A motor at the first joint takes a random torque in each step of the coarse run, or one
 large jump. A step answers that with its first Newton matrix. The same run with accelerations solved for before each
 step stands beside it, and DOP853 on accelerations of the constrained equations tells the errors of both: of positions,
-rates, accelerations and multipliers. A quarter of the step must take the difference down as order two does.
+rates, accelerations and multipliers. A quarter of the step must take the difference down as order two does. Multipliers
+are not asked that: the penalty grows as the step falls, so the rounding of positions grows in them with either way.
 """
 
 from typing import Any
@@ -22,9 +23,9 @@ from rtmbs.simulation.simulation import store_of
 STEPS = 32  # of the coarse run
 NAMES = "positions", "rates", "accelerations", "multipliers"
 FALL = 7.0  # of the difference at least, in a quarter of the step: order two has 16, order one 4
-SMALL = 0.1  # of the error of the rule: a difference that is nothing to look at
+LARGER = 4.0  # times the error with accelerations solved for, at the larger of these steps
 ROUNDING = 1e-6  # of the largest number
-LOST = 1e-14  # of the mechanism: rounding of positions
+PARTS = 4, 16  # of the coarse step: at the whole one, stiff dampers are not resolved
 
 
 def run(cases: int, seed: int) -> Tally:
@@ -46,16 +47,15 @@ def judged(case: int, tally: Tally) -> str:
     held = 0.2 * torque * rng.normal(size=STEPS) if case % 3 else torque * (np.arange(STEPS) >= 4)
     exact = reference(system, h, held)
     sizes = [max(float(np.abs(values).max(initial=0.0)), 1.0) for values in exact]
-    found = {way: [end(system, h / parts, np.repeat(held, parts), way) for parts in (1, 4)] for way in (False, True)}
-    penalties = rtmbs.Simulation(system, h=h / 4).state.memory["alpha"]
-    noise = LOST * float(penalties.max(initial=0.0)) * size  # of alpha Phi, with the rounding of Phi
+    found = {way: [end(system, h / parts, np.repeat(held, parts), way) for parts in PARTS] for way in (False, True)}
     for place, name in enumerate(NAMES):
-        coarse, fine = (apart(found[True][k][place], found[False][k][place]) / sizes[place] for k in (0, 1))
-        rule = apart(found[True][1][place], exact[place]) / sizes[place]
-        rounding = max(ROUNDING, noise / sizes[place]) if name == "multipliers" else ROUNDING
-        tally.largest(f"{name}: difference by the error of the rule", fine / max(rule, rounding))
-        if fine > max(rounding, SMALL * rule) and fine * FALL > coarse:
-            return f"{name}: the difference is {coarse:.2g}, and {fine:.2g} at a quarter of the step"
+        small, fine = (apart(found[True][k][place], found[False][k][place]) / sizes[place] for k in (0, 1))
+        solved, answered = (apart(found[way][0][place], exact[place]) / sizes[place] for way in (False, True))
+        tally.largest(f"{name}: error by that with accelerations solved for", answered / max(solved, ROUNDING))
+        if answered > LARGER * max(solved, ROUNDING):
+            return f"{name}: the error is {answered:.2g}, with accelerations solved for {solved:.2g}"
+        if name != "multipliers" and fine > ROUNDING and fine * FALL > small:
+            return f"{name}: the difference is {small:.2g}, and {fine:.2g} at a quarter of the step"
     return ""
 
 
