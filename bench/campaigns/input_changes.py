@@ -23,7 +23,7 @@ from rtmbs.simulation.simulation import store_of
 STEPS = 32  # of the coarse run
 NAMES = "positions", "rates", "accelerations", "multipliers"
 FALL = 7.0  # of the difference at least, in a quarter of the step: order two has 16, order one 4
-LARGER = 4.0  # times the error with accelerations solved for, at the larger of these steps
+LARGER = 4.0  # times the larger error of the runs with accelerations solved for
 ROUNDING = 1e-6  # of the largest number
 PARTS = 4, 16  # of the coarse step: at the whole one, stiff dampers are not resolved
 
@@ -50,7 +50,8 @@ def judged(case: int, tally: Tally) -> str:
     found = {way: [end(system, h / parts, np.repeat(held, parts), way) for parts in PARTS] for way in (False, True)}
     for place, name in enumerate(NAMES):
         small, fine = (apart(found[True][k][place], found[False][k][place]) / sizes[place] for k in (0, 1))
-        solved, answered = (apart(found[way][0][place], exact[place]) / sizes[place] for way in (False, True))
+        answered = apart(found[True][0][place], exact[place]) / sizes[place]
+        solved = max(apart(run[place], exact[place]) / sizes[place] for run in found[False])
         tally.largest(f"{name}: error by that with accelerations solved for", answered / max(solved, ROUNDING))
         if answered > LARGER * max(solved, ROUNDING):
             return f"{name}: the error is {answered:.2g}, with accelerations solved for {solved:.2g}"
