@@ -182,10 +182,10 @@ def components(system: System, tables: Tables, gravity: Array) -> list[Component
         root[i] = root[parent[i]]
     whole, grounded = connected(tables, root)
     found, labels = [], sorted(set(whole.tolist()) - grounded)
-    bases = [
-        joint.dofs for joint in system.joints.values() if labels and ground_joint(joint.dofs, joint.in_tree, parent)
-    ]
-    scaled = base_columns(system, tables) if labels else None
+    if not labels:
+        return []
+    bases = [joint.dofs for joint in system.joints.values() if ground_joint(joint.dofs, joint.in_tree, parent)]
+    scaled = base_columns(system, tables)
     for label in labels:
         mine = [np.array(dofs) for dofs in bases if whole[dofs[0]] == label]
         bodies = [
