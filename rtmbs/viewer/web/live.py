@@ -369,7 +369,8 @@ class LiveServer:
         if description.generation != frame.generation:
             return
         self._scene, self._page = LiveScene(description, frame, self.paging), None
-        self._reader = RequestReader(description)
+        if (command := self._reader.change_description(description)) is not None:
+            self.connection.send(command)  # the curves of a viewer stay while its page is loaded anew
         self._say(json.dumps({"reload": True}))
 
     def _seek(self, t: float) -> Seek:

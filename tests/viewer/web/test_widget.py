@@ -8,6 +8,7 @@ import re
 import pytest
 
 from rtmbs.viewer.session.worker import ManualConnection
+from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 
 pytest.importorskip("websockets")
@@ -99,16 +100,14 @@ def test_a_browser_loads_the_widget_from_memory_and_shows_what_it_is_sent(browse
     told = browser.run(
         """
         const frame = document.querySelector("iframe"), inner = frame.contentWindow;
-        const until = async (true_) => { while (!true_()) await new Promise((done) => setTimeout(done, 10)); };
         heard["msg:custom"]({ number: 7 }, [new DataView(bytes.buffer)]);
-        await until(() => inner.rtmbs.live.pictures === 1 && asked.some((one) => one.drawn === 7));
+        await sure(() => inner.rtmbs.live.pictures === 1 && asked.some((one) => one.drawn === 7));
         told.height = frame.clientHeight;
         inner.dispatchEvent(new inner.KeyboardEvent("keydown", { key: " " }));
-        await until(() => asked.some((one) => one.ask?.includes("pause")));
+        await sure(() => asked.some((one) => one.ask?.includes("pause")));
         window.end();
         told.heard = Object.keys(heard);
-        """,
-        helpers="",
+        """
     )
     assert told == {"height": 300, "heard": []}
     assert browser.said == []
@@ -117,5 +116,6 @@ def test_a_browser_loads_the_widget_from_memory_and_shows_what_it_is_sent(browse
 
 async def until(condition):
     """Let the server go on until a condition holds."""
-    while not condition():
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(LONGEST):
+        while not condition():
+            await asyncio.sleep(0.01)
