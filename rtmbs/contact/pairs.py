@@ -200,8 +200,8 @@ class Segments(TouchLaw):
 
     def spans(self) -> tuple[float, float, float]:
         """Return how far the shapes reach from their markers, and the sum of their radii [m]."""
-        reaches = (half + radius for half, radius in zip(self.half, self.radii, strict=True))
-        return (*reaches, sum(self.radii))
+        (one, other), (radius, second) = self.half, self.radii
+        return one + radius, other + second, radius + second
 
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
