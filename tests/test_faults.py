@@ -540,6 +540,7 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
+    "simulation/passing.py: bound": "every turn goes one dof up in a tree of dofs",
     "studies/sensitivities/saddles.py: passes": "every turn is a pass, at most MOST_PASSES of them",
     "semirecursive/near_pairs.py: order_partners": "every turn goes one pair back in those of one ball",
     "semirecursive/near_pairs.py: keep_pairs": "every turn goes one pair on in those that stand in the inputs",

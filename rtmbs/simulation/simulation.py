@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -36,7 +36,6 @@ from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
-from rtmbs.simulation.passing import PassingBodies, passing_bodies_of
 from rtmbs.simulation.renewed_contacts import renew_contacts
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_rows import copied, state_pair
@@ -57,6 +56,9 @@ Array = NDArray[np.float64]
 RUN_ONLY = "rigid contacts change within steps, and sim.run finds where; sim.step must be sim.run(sim.t + sim.h)"
 NO_SIZES = np.zeros(0)
 WARM_UP_STEPS = 3  # steps that never count, before the first one
+
+if TYPE_CHECKING:
+    from rtmbs.simulation.passing import PassingBodies
 
 
 class Simulation(Keyed, StrictAttributes):
@@ -120,7 +122,7 @@ class Simulation(Keyed, StrictAttributes):
     _half_turns: HalfTurns | None  # of bushings
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
-    _passing: PassingBodies | None  # through each other, of contacts
+    _passing: "PassingBodies | None"  # through each other, of contacts
     _controllers: Controllers | None
     _plain: bool  # no function of time, no friction that follows its joint
 
@@ -178,7 +180,11 @@ class Simulation(Keyed, StrictAttributes):
     def _watch(self) -> None:
         """Begin the checks of what steps of h do not resolve."""
         system, tables = self._store.system, self._store.equations.tables
-        vars(self).update(_stiff_forces=stiff_forces_of(system, tables), _passing=passing_bodies_of(system, tables))
+        vars(self).update(_stiff_forces=stiff_forces_of(system, tables))
+        if len(tables.laws.frame_a):
+            from rtmbs.simulation.passing import passing_bodies_of  # contacts are laws, and most Systems have none
+
+            vars(self).update(_passing=passing_bodies_of(system, tables))
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
