@@ -6,6 +6,7 @@ Every message is JSON that ends with a zero byte; a page answers with the number
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.patience import LONGEST_MS
+from tests.patience import LONGEST, LONGEST_MS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -103,6 +104,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            assert select.select([self._in], [], [], 2.0 * LONGEST)[0], "the browser does not answer"
             data = os.read(self._in, 1 << 20)
             assert data, "the browser has ended"
             self._rest += data

@@ -51,7 +51,10 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served():
+    """A server whose page holds the motion that is known: it is not loaded anew while a test looks at it."""
     one = Served()
+    wait_until(lambda: np.isfinite(one.connection.latest().way[0, 0]))
+    wait_until(lambda: not one.server._scene.lacks_way(one.connection.latest()))
     yield one
     one.close()
 
@@ -363,11 +366,20 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         page.stage.show(0, 0);
         const earlier = joints();
         const moved = () => Math.max(...joints().map((one, k) => one.distanceTo(earlier[k])));
-        page.player.step(60);  // pictures come while these steps are taken
-        await sure(() => page.player.place === rest + 61 && moved() > 0.1);
+        const shown = async (step) => {
+          await sure(() => page.player.place === step);
+          for (let k = 0; k < 2; k++) await new Promise((done) => requestAnimationFrame(done));
+        };
+        let far = 0;  // a crank that turned once is where it was
+        while (far < 120 && moved() < 0.1) {
+          page.player.step(15);
+          await shown(rest + 1 + (far += 15));
+        }
+        told.moved_on = moved();
         told.earlier = fitted(earlier);
-        page.player.step(-60);
-        await sure(() => page.player.place === rest + 1 && moved() < 1e-6);
+        page.player.step(-far);
+        await shown(rest + 1);
+        told.returned = moved();
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -395,7 +407,9 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
     assert told["arrows"], "the first press shows them"
     assert np.abs(np.array(told["joints"])[:, :2]).max() < 1.0, "what is fitted holds the present pose"
+    assert told["moved_on"] > 0.1
     assert np.abs(np.array(told["earlier"])[:, :2]).max() < 1.0, "and the poses before"
+    assert told["returned"] < 1e-6
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]
