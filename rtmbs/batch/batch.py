@@ -16,7 +16,7 @@ from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown, unknown_name
-from rtmbs.integrators.checks import switches, whole
+from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import TAKEN, Outcome
@@ -65,8 +65,6 @@ class Batch(StrictAttributes):
         Method of time integration with the capability BATCH, ``PenaltyTrapezoidal()`` unless given.
     threads : int, default 1
         Number of threads that share the copies. Their number does not change a byte.
-    quick : bool, default False
-        Without effect: what it made cheaper in rtmbs 0.2.0 is so for every input.
 
     Raises
     ------
@@ -105,9 +103,7 @@ class Batch(StrictAttributes):
         method: Method | None = None,
         *,
         threads: int = 1,
-        quick: bool = False,
     ) -> None:
-        switches(quick=quick)
         systems = (system,) if isinstance(system, System) else tuple(system)
         n = len(systems) if n is None else n
         whole("n", n, 1, MOST_COPIES)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from rtmbs.contact.bearing import LOAD
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD
-from rtmbs.integrators.checks import switches
 from rtmbs.model.checks import as_floats
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.simulation.jumps import FINITE
@@ -112,12 +111,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             ramped.add(place.start)
         self._ramped = ramped
 
-    def hold(self, *names: str, quick: bool = False) -> None:
-        """Let values of these inputs take effect at once; raises as ``ramp`` does.
-
-        ``quick`` has no effect: what it made cheaper in rtmbs 0.2.0 is so for every input.
-        """
-        switches(quick=quick)
+    def hold(self, *names: str) -> None:
+        """Let values of these inputs take effect at once; raises as ``ramp`` does."""
         self._store.check_change("inputs.hold")
         ramped = set(self._ramped)
         for name, place in [(name, self._settable(name)) for name in names]:

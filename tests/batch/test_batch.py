@@ -140,22 +140,6 @@ def test_a_step_that_needs_further_tries_has_the_bytes_of_a_single_simulation(ro
         same(batch, i, sim)
 
 
-def test_quick_has_no_effect(cart):
-    """As in a Simulation: every input costs as little."""
-    force = np.random.default_rng(6).normal(size=(2, 30))
-    batches = Batch(cart, 2, h=1e-2, quick=True), Batch(cart, 2, h=1e-2)
-    for batch in batches:
-        batch.rollout({"push.force": force})
-    for i in range(2):
-        sim = Simulation(cart, h=1e-2)
-        sim.inputs.hold("push.force", quick=True)
-        for value in force[i].tolist():
-            sim.inputs["push.force"] = value
-            sim.step()
-        for batch in batches:
-            same(batch, i, sim)
-
-
 def test_bearings_have_the_bytes_of_single_simulations():
     model = rtmbs.library.build("pendulum")
     model.add_friction("bearing", "pivot", coefficient=0.2, radius=0.05)
