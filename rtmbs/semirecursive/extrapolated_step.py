@@ -63,8 +63,8 @@ from rtmbs.semirecursive.midpoint_step import (
     set_accelerations,
     set_rates,
 )
-from rtmbs.semirecursive.momenta import evaluate_boundary, mass_times
-from rtmbs.semirecursive.passes import forward_velocities
+from rtmbs.semirecursive.momenta import evaluate_boundary
+from rtmbs.semirecursive.passes import forward_velocities, mass_times
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row

@@ -27,9 +27,8 @@ from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pul
 from rtmbs.semirecursive.closures import closure_accelerations
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.momenta import mass_times
 from rtmbs.semirecursive.multipliers import keep_Phi_z
-from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
+from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics, mass_times
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
 from rtmbs.system.tables import GRAVITY_SLOT
 
@@ -37,6 +36,10 @@ STIFFNESS = 1e6  # dimensionless weight c of the loops
 PASSES = 6
 SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every direction
 FIRST = 0.1  # the same of the first pass, whose change is that of forces too
+ANSWERS = 9  # to a jump at most
+TWO = 1e-4  # of the first answer to a jump: what others may be left to give behind two
+LEFT = 2e-5  # the same behind more
+SLOW = 0.35  # of the answer before: where answers are left
 EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
 
 
@@ -54,14 +57,18 @@ def follow_inputs(tables, lu, work, settings, u, state, ws, push):
 
 
 @coarse_kernel
-def answer_jump(tables, lu, work, alpha, q4, u, begun, ws):
+def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
     """Let begun.zdd, begun.sd and balances be those of the inputs ``u``, by the Newton matrix N; ws.dz goes along.
 
-    The forces r that ``u`` leaves over are answered by x = -N^-1 r. Relative to x that leaves E = h/2 M^-1 C + h^2/4
-    M^-1 K and the way from here to the iterate. What x leaves over is answered again, so that E^2 is left. ws.dz goes
-    by the first x, N^-1 M of both. A step takes accelerations at its start times h/2 into its rates: of a jump it
-    is off by h^3 there. Loops are those of N.
+    Returns False, with begun as it comes, where that leaves too much.
+
+    The forces r that ``u`` leaves over are answered by x = -N^-1 r. That leaves the share s = E / (1 + E) of r, with
+    E = h/2 M^-1 C + h^2/4 M^-1 K and the way from here to the iterate. What is left is answered again. Two answers are
+    enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the first. A
+    stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the first
+    x, which is N^-1 M of all. Loops are those of N.
     """
+    q4 = 0.25 * settings.h * settings.h
     evaluate_at(tables, u, begun, begun.zdd, ws)
     for i in range(len(ws.jump)):
         ws.jump[i] = -ws.tau[i]
@@ -70,9 +77,30 @@ def answer_jump(tables, lu, work, alpha, q4, u, begun, ws):
         begun.sd[i] = ws.state_rate[i]
     if len(tables.balance.first) > 0:
         shift_energies(tables, u, begun, ws)
-    for i in range(len(ws.jump)):
-        ws.way[i] = ws.jump[i]
-    solve(lu, work.factored, work, ws.way)
+    first, previous = 0.0, 0.0
+    for answers in range(ANSWERS):
+        for i in range(len(ws.jump)):
+            ws.way[i] = ws.jump[i]
+        solve(lu, work.factored, work, ws.way)
+        size = largest_rate(ws.way, settings.typical)
+        for i in range(len(ws.way)):
+            begun.zdd[i] += ws.way[i]
+        if answers == 0:
+            first = size
+            for i in range(len(ws.dz)):
+                ws.dz[i] += q4 * ws.way[i]
+        elif size * size <= (TWO if answers == 1 else LEFT) * first * (previous - size):
+            return True
+        elif size > SLOW * previous:
+            return False
+        previous = size
+        leave_over(tables, alpha, q4, ws)
+    return False
+
+
+@inner_kernel
+def leave_over(tables, alpha, q4, ws):
+    """Take from the forces ws.jump the ones that the accelerations ws.way answer: masses, and loops as of N."""
     apply_through(tables, ws.Phi_z_factored, ws.way, ws.impulse)
     for row in range(len(alpha)):
         ws.impulse[row] *= q4 * alpha[row]
@@ -80,10 +108,6 @@ def answer_jump(tables, lu, work, alpha, q4, u, begun, ws):
     for i in range(len(ws.jump)):
         ws.jump[i] -= ws.base[i]
     pull_back(tables, ws, ws.impulse, -1.0, ws.jump)
-    solve(lu, work.factored, work, ws.jump)
-    for i in range(len(ws.jump)):
-        begun.zdd[i] += ws.way[i] + ws.jump[i]
-        ws.dz[i] += q4 * ws.way[i]
 
 
 @inner_kernel

@@ -17,10 +17,10 @@ from rtmbs.semirecursive.momenta import (
     evaluate_momenta,
     half_turn_back,
     half_turn_rows,
-    mass_times,
     turn_back,
     undo_jacobian,
 )
+from rtmbs.semirecursive.passes import mass_times
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
 Array = NDArray[np.float64]

@@ -98,7 +98,6 @@ from rtmbs.semirecursive.momenta import (
     evaluate_momenta,
     half_turn_back,
     half_turn_rows,
-    mass_times,
     turn_back,
     undo_jacobian,
 )
@@ -108,6 +107,7 @@ from rtmbs.semirecursive.passes import (
     forward_positions,
     forward_velocities,
     inverse_dynamics,
+    mass_times,
     place_inertias,
 )
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation

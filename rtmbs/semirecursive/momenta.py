@@ -92,20 +92,6 @@ def evaluate_boundary(tables, z, R0, u, ws):
     place_inertias(tables.dofs, ws)
 
 
-@coarse_kernel
-def mass_times(dofs, x, ws, out):
-    """out = M x (n,), momenta at rates x, at the positions and inertias last evaluated; overwrites ws.V and ws.Fc."""
-    forward_velocities(dofs, x, ws)
-    n = len(out)
-    for i in range(n):
-        store6(ws.Fc, i, inertia_times(load10(ws.inertia, i), load6(ws.V, i)))
-    for i in range(n - 1, -1, -1):
-        P = load6(ws.Fc, i)
-        out[i] = dot6(load6(ws.S, i), P)
-        if dofs.parent[i] >= 0:
-            increase6(ws.Fc, dofs.parent[i], P)
-
-
 @kernel
 def turn_back(dofs, turn, x):
     """x becomes exp(-turn~) x at rotation dofs, in place: momenta at R in the axes of R exp(turn~)."""

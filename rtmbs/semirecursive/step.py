@@ -369,7 +369,8 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
             set_multipliers(tables, alpha, ws, ws.lam_here)
         first = jumped and iteration == 1
         if first:
-            answer_jump(tables, lu, work, alpha, 0.25 * h * h, u0, old, ws)
+            if not answer_jump(tables, lu, work, settings, alpha, u0, old, ws):
+                return NOT_FOLLOWED
             norm = correction_norm(settings, ws)
             set_iterate(h, old, ws)
         add_correction(tables.dofs, ws.z, ws.dz, ws.increment)

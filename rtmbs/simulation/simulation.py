@@ -173,7 +173,6 @@ class Simulation(Keyed, StrictAttributes):
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         self._watch()
-        self._warn_of_fast_states()
         warn_of_overlaps(self)
         store.watched = not system.rigid
 
@@ -185,6 +184,8 @@ class Simulation(Keyed, StrictAttributes):
             from rtmbs.simulation.passing import passing_bodies_of  # contacts are laws, and most Systems have none
 
             vars(self).update(_passing=passing_bodies_of(system, tables))
+        if self._fast_states is not None:
+            self._warn_of_fast_states()
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.

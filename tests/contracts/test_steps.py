@@ -108,7 +108,7 @@ def test_inputs_and_a_new_step_in_between():
         sim.h = 4e-4
         return sim
 
-    hold_together(machine, steps=10, apart=1e-11)
+    hold_together(machine, steps=10, apart=1e-6)  # the fused step answers the jump by its Newton matrix
 
 
 @pytest.mark.parametrize("seed", [0, 2, 8, 9, 29, 36])

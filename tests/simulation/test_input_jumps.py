@@ -5,7 +5,9 @@ import pytest
 
 import rtmbs
 from bench.measures.input_errors import error_of
+from rtmbs.integrators.method import Method
 from rtmbs.simulation.simulation import store_of
+from tests.results.test_run_warnings import braked_elbow
 
 
 def slider(h: float) -> rtmbs.Simulation:
@@ -138,3 +140,20 @@ def test_accelerations_that_follow_an_input_are_those_of_a_dense_solution(name, 
     model = rtmbs.library.build(name, **options)
     model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=next(iter(model.joints)))
     assert error_of(rtmbs.Simulation(model.compile(), h=1e-3), "motor.torque", 1.7) < 1e-8
+
+
+@pytest.mark.parametrize("damping", [3.0, 10.0, 30.0, 100.0])
+def test_a_damper_that_is_set_while_running_stops_where_it_should(damping) -> None:
+    """Against steps of a tenth of an L-stable method: the change moves accelerations by more than a step resolves."""
+
+    def stopped(h: float, method: Method) -> float:
+        sim = rtmbs.Simulation(braked_elbow(), h=h, method=method)
+        sim.run(0.4)
+        before = sim["e.angle"]
+        sim.inputs["lock.damping"] = damping
+        sim.run(0.5)
+        return float(sim["e.angle"] - before)
+
+    exact = stopped(1e-4, rtmbs.TRBDF2())
+    assert abs(exact) > 3e-3
+    assert abs(stopped(1e-3, rtmbs.PenaltyTrapezoidal()) - exact) < 1e-4

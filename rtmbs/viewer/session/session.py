@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StateError, unknown_name
 from rtmbs.integrators.report import Outcome, StepReport
@@ -434,12 +435,17 @@ def carried(state: State, old: System, new: System) -> State:
         raise StateError(f"this state belongs to another model than {old.name!r}")
     if (old.coordinate_names, old.row_names) != (new.coordinate_names, new.row_names):
         raise StateError(f"a state of {old.name!r} cannot be carried over: the coordinates are others")
-    u = new.u0.copy()
-    for name, place in new.inputs.items():
-        if name in old.inputs:
-            u[place] = state.u[old.inputs[name]]
-    evaluate_signals(new, state.t, u)
-    return replace(state.copy(), fingerprint=new.fingerprint, u=u)
+
+    def inputs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        u = new.u0.copy()
+        for name, place in new.inputs.items():
+            if name in old.inputs:
+                u[place] = values[old.inputs[name]]
+        evaluate_signals(new, state.t, u)
+        return u
+
+    before = None if state.before is None else state.before._replace(u=inputs(state.before.u))
+    return replace(state.copy(), fingerprint=new.fingerprint, u=inputs(state.u), before=before)
 
 
 def same_default(name: str, old: System, new: System) -> bool:
