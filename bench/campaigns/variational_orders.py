@@ -5,8 +5,8 @@ loops, couplers.
 
 Runs of h, h/2 and h/4; the order of a quantity is that of the largest error of a run, over all bodies and samples, from
 the second to the third. A motion that multiplies errors is no measure of an order: a case whose second run is further
-off than FAR, of the largest value, is counted and not judged. A spring whose ends pass close by each other turns its pull
-within a step. There errors fall faster at first, and the order is that of finer steps: up to three halvings more.
+off than FAR, of the largest value, is counted and not judged. A spring whose ends pass close by each other turns its
+pull within a step. There errors fall faster at first, and the order is that of finer steps: up to three halvings more.
 """
 
 from collections.abc import Callable

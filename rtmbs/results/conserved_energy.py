@@ -1,8 +1,8 @@
 """Warnings of runs that lost or gained energy though nothing in the System takes or gives any.
 
-A System of gravity, ideal joints, springs and constant loads conserves its energy. A symplectic step swings about it. A step that does not
-resolve a fast passage, such as the dead centre of a loop, changes it for good, and the motion behind it is another one.
-Many small changes of that kind add up to a mean that wanders, which no single sample tells.
+A System of gravity, ideal joints, springs and constant loads conserves its energy. A symplectic step swings about it. A
+step that does not resolve a fast passage, such as the dead centre of a loop, changes it for good, and the motion behind
+it is another one. Many small changes of that kind add up to a mean that wanders, which no single sample tells.
 
 Steps of the variational midpoint rule keep a modified energy to h^4 (METHODS 6.12). It differs from the energy by h^2
 times a function of the state, which is known in closed form. What is left tells a drift from a swing, however slow the
@@ -53,7 +53,7 @@ def energies_of(system: System, tables: Tables, samples: Samples) -> tuple[Array
 
 
 def loads_of(system: System, tables: Tables, samples: Samples) -> Array:
-    """Return potentials of constant loads [J] of samples, and what is not 0 where no potential tells the work (2, S)."""
+    """Return potentials of constant loads [J], and what is not 0 where no potential tells the work (2, S)."""
     out = np.zeros((2, len(samples.t)))
     if acting(tables):
         one = tables._replace(balance=balance_of(np.zeros(system.n, np.int64), system.length))
