@@ -45,7 +45,7 @@ class Bars(NamedTuple):
 
 
 def bars(seed: int, at: Array, rates: Array) -> tuple[Bars, Array, Array]:
-    """Return the bars of a ring, with angles [rad] and rates (n,) where its coordinates have values ``at`` and ``rates``."""
+    """Return the bars of a ring, with angles [rad] and rates (n,) where coordinates are ``at`` and have ``rates``."""
     rng = np.random.default_rng((seed, 3310))
     across, y, z = np.linalg.qr(rng.normal(size=(3, 3)))[0].T
     around = 2.0 * np.pi * (np.arange(BARS) + rng.uniform(-0.25, 0.25, BARS)) / BARS

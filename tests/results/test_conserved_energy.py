@@ -213,7 +213,7 @@ def test_slow_swings_are_no_drift():
 
 @pytest.mark.parametrize("make", [lambda: ring(1).compile(), lambda: spinning().compile(), lambda: sprung().compile()])
 def test_the_modified_energy_is_kept_to_the_fourth_power_of_h(make):
-    """Loops, rotations, forces: half the step divides the swing of the energy by 4, what the correction leaves by 16."""
+    """Loops, balls, forces: half the step divides the swing of the energy by 4, what the correction leaves by 16."""
     system, swings = make(), []
     for h in (4e-3, 2e-3):
         samples, _ = recorded(system, h, 4.0)
