@@ -19,6 +19,8 @@ ENDLESS = 1e100  # in place of what is infinite: stats hold numbers
 ROUNDS = 3  # of the augmented Lagrangian that solves for it
 NOISE = 1e-2 * MISS  # share of a floor that is rounding when it does not contract
 STUCK = 1e-9  # contraction that is none
+FAR = 1e-2 * FOUND  # square of the way back to closed loops, over their gap, from which on a yielding is looked at
+LEAST_CLOSED = 1e-2  # share of the gap of loops that one solution closes, at least, as far as it is extrapolated
 
 
 @kernel
@@ -104,6 +106,21 @@ def suspicious(settings, stats, rate, acceleration, stiff):
     newton = 4.0 / (settings.h * settings.h) * left * moves
     pushed = stats[PUSHED] if stiff > 0.0 else min(turn + 0.25 * turn * turn, 1.0) * stats[PUSHED]
     return not pushed + newton <= SUSPICIOUS * acceleration
+
+
+@kernel
+def share_closed(before, after):
+    """Share of the gap of loops that a solution closed, LEAST_CLOSED at least."""
+    return max((before - after) / before, LEAST_CLOSED) if before > 0.0 else 1.0
+
+
+@kernel
+def may_yield(gap, way):
+    """True when loops that are open by ``gap`` lead multipliers astray, ``way`` the motion that closes them.
+
+    Both are in typical sizes. Loops hold that direction by gap / way, and its bend in a size changes this by about way.
+    """
+    return not way * way <= FAR * gap
 
 
 @kernel

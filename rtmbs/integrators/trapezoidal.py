@@ -23,6 +23,8 @@ from rtmbs.integrators.multiplier_bounds import (
     largest_acceleration,
     largest_imbalance,
     load_floors,
+    may_yield,
+    share_closed,
     share_of_floor,
     still_missing,
     suspicious,
@@ -308,6 +310,8 @@ class TrapezoidalStep:
         Raises NotFinite when a force is no number at the end of the step, SingularTangent.
         """
         settings, equations = self.settings, self.equations
+        if self.yielding(new) > FOUND:
+            return True
         rate, acceleration = self.paces(new.zd, new.zdd)
         if not suspicious(settings, self.stats, rate, acceleration, equations.stiffness):
             return False
@@ -317,10 +321,25 @@ class TrapezoidalStep:
             raise NotFinite("a force at the end of the step is no number")
         if self.stats[REMAINS] <= SUSPICIOUS * acceleration and self.harmless(force, floor):
             return False
-        found = self.miss(force, floor)
-        if not np.isfinite(found):
-            raise NotFinite("what would balance the forces at the end of the step is no number")
-        return found > FOUND
+        return self.miss(force, floor, self.left[1]) > FOUND
+
+    def yielding(self, new: StateArrays) -> float:
+        """Return by how much of its floor a multiplier is off because its loops yield; 0 where they hardly do.
+
+        Where loops are closed Phi_z^T is another one, by dP. What balances dP lam is the error of lam.
+        """
+        settings, equations, scale = self.settings, self.equations, self.settings.scale
+        Phi = equations.close(new.z, new.R0)
+        way = equations.solve_for_impulse(0.25 * settings.h**2 * equations.alpha * Phi)
+        gap, left = (np.max(np.abs(open_by) / scale) for open_by in (Phi, Phi + equations.apply_Phi_z(way)))
+        share = share_closed(gap, left)
+        if not may_yield(gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
+            return 0.0
+        equations.close(new.z + way, new.R0)
+        force = equations.pull_back(new.lam)
+        equations.close(new.z, new.R0)
+        force = force - equations.pull_back(new.lam)
+        return self.miss(force, self.floors(new.lam, new.zd, new.zdd), np.zeros_like(new.lam)) / float(share)
 
     def harmless(self, force: Array, floor: Array) -> bool:
         """True when forces left over are small, and so are the multipliers that the last factor answers them with."""
@@ -331,15 +350,16 @@ class TrapezoidalStep:
             raise NotFinite("what would balance the forces at the end of the step is no number")
         return bool(impulse_share(pushed, self.settings, self.equations.alpha, floor) <= UNBALANCED)
 
-    def miss(self, force: Array, floor: Array) -> float:
+    def miss(self, force: Array, floor: Array, Phidd: Array) -> float:
         """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian in the metric M.
 
-        ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
+        ``force`` (n,) is what does not balance at the finished state, which was evaluated last, and ``Phidd`` (m,) what
+        its projection left. Raises NotFinite, SingularTangent.
         """
         settings, equations, alpha = self.settings, self.equations, self.equations.alpha
         equations.factor_mass_metric(0.25 * settings.h**2)
         self.stats[FACTORISATIONS] += 1
-        q4, left = 0.25 * settings.h**2, self.left[1].copy()
+        q4, left = 0.25 * settings.h**2, Phidd
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]
         change = wanted
         for _ in range(ROUNDS):
@@ -348,7 +368,9 @@ class TrapezoidalStep:
             lam += q4 * alpha * violation
             change = wanted + equations.solve_for_impulse(lam)
         found = share_of_floor(lam, settings, floor) + still_missing(shares[-1], shares[-2])
-        return float(found) if np.all(np.isfinite(lam)) else np.nan
+        if not (np.all(np.isfinite(lam)) and np.isfinite(found)):
+            raise NotFinite("what would balance the forces at the end of the step is no number")
+        return float(found)
 
     def floors(self, lam: Array, zd: Array, zdd: Array) -> Array:
         """Return the sizes (m,) that errors of multipliers are compared with."""

@@ -75,12 +75,14 @@ from rtmbs.semirecursive.law_kernels import end_states
 from rtmbs.semirecursive.law_states import follow_states, keep_states
 from rtmbs.semirecursive.multipliers import (
     NO_FACTOR,
+    closed_share,
     factor_copy,
     factor_mass_metric,
     finite,
     keep_Phi_z,
     multiplier_error,
     set_multipliers,
+    yielding_error,
 )
 from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
 from rtmbs.semirecursive.projection_kernels import (
@@ -320,10 +322,14 @@ def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, sta
         return UNPROJECTED if ending == CONVERGED else ending
     if ending != CONVERGED:
         return ending
-    acceleration = fastest(settings, new)
-    if not suspicious(settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
-        return ending
-    found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
+    acceleration, found = fastest(settings, new), 0.0
+    share = closed_share(tables, lu, work, settings, alpha, ws)
+    if share > 0.0:
+        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, share, ws, stats)
+    if 0.0 <= found <= FOUND and suspicious(
+        settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]
+    ):
+        found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
     if found == NO_FACTOR:
         return SMALL_PIVOT
     if found <= FOUND:
