@@ -335,10 +335,12 @@ class TrapezoidalStep:
         share = share_closed(gap, left)
         if not may_yield(gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
             return 0.0
-        equations.close(new.z + way, new.R0)
+        there = equations.close(new.z + way, new.R0)
         force = equations.pull_back(new.lam)
-        equations.close(new.z, new.R0)
+        here = equations.close(new.z, new.R0)
         force = force - equations.pull_back(new.lam)
+        if not (np.all(np.isfinite(there)) and np.all(np.isfinite(here))):
+            raise NotFinite("loops that yield are open by what is no number")
         return self.miss(force, self.floors(new.lam, new.zd, new.zdd), np.zeros_like(new.lam)) / float(share)
 
     def harmless(self, force: Array, floor: Array) -> bool:
@@ -361,12 +363,11 @@ class TrapezoidalStep:
         self.stats[FACTORISATIONS] += 1
         q4, left = 0.25 * settings.h**2, Phidd
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]
-        change = wanted
-        for _ in range(ROUNDS):
+        for k in range(ROUNDS):
+            change = wanted + equations.solve_for_impulse(lam) if k > 0 else wanted
             violation = left + equations.apply_Phi_z(change)
             shares.append(impulse_share(violation, settings, alpha, floor))
             lam += q4 * alpha * violation
-            change = wanted + equations.solve_for_impulse(lam)
         found = share_of_floor(lam, settings, floor) + still_missing(shares[-1], shares[-2])
         if not (np.all(np.isfinite(lam)) and np.isfinite(found)):
             raise NotFinite("what would balance the forces at the end of the step is no number")

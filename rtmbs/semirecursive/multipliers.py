@@ -135,10 +135,12 @@ def largest_miss(tables, lu, work, settings, alpha, ws):
 
 @inner_kernel
 def largest_size(values, sizes):
-    """Largest |value| / size."""
+    """Largest |value| / size; one that is not finite counts as ENDLESS."""
     top = 0.0
     for k in range(len(values)):
-        top = max(top, abs(values[k]) / sizes[k])
+        size = abs(values[k]) / sizes[k]
+        if not size <= top:
+            top = size if np.isfinite(size) else ENDLESS
     return top
 
 

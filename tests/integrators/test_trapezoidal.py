@@ -65,7 +65,8 @@ def test_the_stats_say_what_was_done():
     assert not stats[FIRST_CORRECTION + iterations :].any()
     assert stats[POSITION_VIOLATION] == abs(new.z @ new.z - 1.0) / 2.0
     assert np.all(stats[RESIDUAL_TICKS : RESIDUAL_TICKS + len(PHASES)] >= 0.0)
-    assert equations.asked["solve"] == iterations + stats[PROJECTIONS]
+    looks = 1  # how far multipliers are off because loops yield
+    assert equations.asked["solve"] == iterations + stats[PROJECTIONS] + looks
 
 
 @pytest.mark.parametrize("drag", [0.0, 1.5])
@@ -131,7 +132,8 @@ def times_asked(**options):
     return equations.asked
 
 
-THOROUGH = {"mass_metric": True, "held": 1e12}  # what makes a step ask every question
+# what makes a step ask every question: sizes so small that the loop counts as open
+THOROUGH = {"mass_metric": True, "held": 1e12, "typical": np.full(2, 1e-5)}
 CASES = [(question, first) for question, times in times_asked(**THOROUGH).items() for first in range(1, times + 1)]
 
 
