@@ -78,7 +78,7 @@ def serve(*arguments: Any) -> None:
     from rtmbs.viewer.session.worker import Worker
 
     steps, late, alone = Steps(os.environ[MEMORY]), [0.0], [0.0]
-    turn, advance, noted = Worker._step, Session.advance, Timing.late
+    turn, advance, noted = Worker._step, Session.advance, Timing.add_lateness
 
     def note(timing: Timing, seconds: float) -> None:
         late[0] = seconds
@@ -90,7 +90,7 @@ def serve(*arguments: Any) -> None:
         alone[0] = time.perf_counter() - begun
         return report
 
-    Timing.late, Session.advance = note, clocked  # type: ignore[method-assign]
+    Timing.add_lateness, Session.advance = note, clocked  # type: ignore[method-assign]
     Worker._step = lambda worker: steps.timed(late[0], lambda: turn(worker), alone)  # type: ignore[method-assign]
     real_serve(*arguments)
 
@@ -108,7 +108,7 @@ def bare(parameters: dict[str, Any], h: float, name: str, orders: Any) -> None:
     state = sim.state.copy()
     sim.step()
     sim.restore(state)
-    process_connection.settle()
+    process_connection.freeze_garbage()
     orders.send("ready")
     while (count := orders.recv()) is not None:
         pacer = Pacer(h)

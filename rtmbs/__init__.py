@@ -24,7 +24,7 @@ HOMES = {
     "CoupledFMU": "rtmbs.export.co_simulation",
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
-    "Dask": "rtmbs.studies.sweeps.dask_engine",
+    "Dask": "rtmbs.studies.sweeps.engines",
     "Encoder": "rtmbs.robotics.sensors",
     "EnergyMeter": "rtmbs.simulation.observers",
     "Equilibrium": "rtmbs.studies.analysis.equilibrium",
@@ -99,7 +99,7 @@ HOMES = {
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
-    "control_system": "rtmbs.studies.analysis.control_systems",
+    "control_system": "rtmbs.studies.analysis.linearisation",
     "differentiable": "rtmbs.studies.sensitivities.differentiable",
     "equilibria": "rtmbs.studies.analysis.equilibrium",
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
@@ -236,7 +236,6 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.studies.analysis.campbell import campbell as campbell
-    from rtmbs.studies.analysis.control_systems import control_system as control_system
     from rtmbs.studies.analysis.driving_forces import driving_forces as driving_forces
     from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
@@ -244,6 +243,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.equilibrium import preload as preload
     from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics as InverseDynamics
     from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from rtmbs.studies.analysis.linearisation import control_system as control_system
     from rtmbs.studies.analysis.linearisation import linearise as linearise
     from rtmbs.studies.analysis.modes import modes as modes
     from rtmbs.studies.analysis.nonholonomic import linearise_rolling as linearise_rolling
@@ -252,13 +252,13 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable
     from rtmbs.studies.sensitivities.sensitivity import Sensitivity as Sensitivity
     from rtmbs.studies.sensitivities.sensitivity import sensitivity as sensitivity
-    from rtmbs.studies.sweeps.dask_engine import Dask as Dask
     from rtmbs.studies.sweeps.designs import Grid as Grid
     from rtmbs.studies.sweeps.designs import LatinHypercube as LatinHypercube
     from rtmbs.studies.sweeps.designs import LogUniform as LogUniform
     from rtmbs.studies.sweeps.designs import MonteCarlo as MonteCarlo
     from rtmbs.studies.sweeps.designs import Normal as Normal
     from rtmbs.studies.sweeps.designs import Uniform as Uniform
+    from rtmbs.studies.sweeps.engines import Dask as Dask
     from rtmbs.studies.sweeps.engines import Processes as Processes
     from rtmbs.studies.sweeps.engines import Serial as Serial
     from rtmbs.studies.sweeps.result import SweepResult as SweepResult

@@ -7,6 +7,7 @@ An instruction is read once for eight numbers, which a lane of memory each holds
 from typing import Any
 
 import numpy as np
+from numpy import uint64 as at
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
@@ -32,13 +33,15 @@ from rtmbs.jit.intrinsics import (
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LINE = 8  # numbers
+SHORT = 1 << 16  # slots whose numbers are of two bytes
 
 
 class SimdProgram:
     """Program with memory for eight rows."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        short = program.sizes[2] <= SHORT  # codes of half the size are half of what is read
+        self.program = program._replace(code=program.code.astype(np.uint16)) if short else program
         self.lanes = np.full(len(program.operation), LANES)
         self.memory = aligned(int(program.sizes[2]))
         self.memory[: len(program.constants)] = program.constants[:, None]
@@ -76,10 +79,18 @@ def evaluate_rows(program: Program, memory: Any, lanes: Any, rows: Any, x: Any, 
             for i in range(p.shape[1]):
                 memory[first + n + i, lane] = p[row, i]
         run_rows(program, memory, lanes)
-        for i in range(len(program.output)):
-            slot = program.output[i]
-            for lane in range(min(LANES, count - begin)):
-                y[rows[begin + lane], i] = memory[slot, lane]
+        write_outputs(program.output, memory, rows[begin : begin + LANES], y)
+
+
+@kernel
+def write_outputs(output: Any, memory: Any, rows: Any, y: Any) -> None:
+    """Write the outputs of at most eight rows to y, a cache line of each row at a time."""
+    for first in range(0, len(output), LINE):
+        end = min(first + LINE, len(output))
+        for lane in range(len(rows)):
+            row = rows[lane]
+            for i in range(first, end):
+                y[at(row), at(i)] = memory[at(output[i]), at(lane)]
 
 
 @kernel

@@ -176,7 +176,7 @@ def drive(words: Words) -> int:
 def bridge(words: Words) -> int:
     """Answer packets of inputs with outputs: rtmbs bridge car.py --inputs drive.torque --outputs chassis.position"""
     one_thread()
-    from rtmbs.commands.bridge import bridge_command
+    from rtmbs.commands.export import bridge_command
 
     return bridge_command(words)
 

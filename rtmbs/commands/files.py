@@ -572,8 +572,7 @@ def sweep_command(words: list[str]) -> int:
 
 def sweep_engine(workers: int | None, address: str | None) -> "Engine":
     """Return the engine of a sweep: processes, or a Dask cluster. InputError for both."""
-    from rtmbs.studies.sweeps.dask_engine import Dask
-    from rtmbs.studies.sweeps.engines import Processes
+    from rtmbs.studies.sweeps.engines import Dask, Processes
 
     if address is None:
         return Processes(workers)

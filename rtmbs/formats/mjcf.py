@@ -15,12 +15,12 @@ import numpy as np
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formats import shapes
 from rtmbs.formats.assembly import JointLink, Link, ModelAssembly
-from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.mjcf_actuators import add_actuators, rotor_and_damper
 from rtmbs.formats.mjcf_equalities import add_couplings, equality_closures
 from rtmbs.formats.mjcf_files import check_files
 from rtmbs.formats.mjcf_model import MuJoCoModel, backward_joints, body_names, compiled_model, joint_names, switched_off
 from rtmbs.formats.placement import Placement, here, placement_of_quaternion
+from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.import_report import JointLimits

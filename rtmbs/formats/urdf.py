@@ -15,8 +15,8 @@ from rtmbs.errors import ModelError, unknown_name
 from rtmbs.formats import shapes
 from rtmbs.formats.assembly import BACKWARDS, JointLink, Link, ModelAssembly, count_notes, join_base
 from rtmbs.formats.closed_loops import Closure, add_closures, drake_closures, loop_joints, side_file
-from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
+from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import (
     ConstantRate,

@@ -1,4 +1,7 @@
-"""Baumgarte's stabilisation: Phidd + 2 alpha Phid + beta^2 Phi = 0 in the place of Phidd = 0 (METHODS 1.22, 2.2)."""
+"""Baumgarte's stabilisation: Phidd + 2 alpha Phid + beta^2 Phi = 0 in the place of Phidd = 0 (METHODS 1.22, 2.2).
+
+``Stabilised`` is a system with the feedback of Phi and Phid in gamma, for any formulation.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import Solver, augmented_accelerations, check_solver, solver_for, takes_parts
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation, checked_time, checked_vector
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    Formulation,
+    SystemWrapper,
+    checked_answer,
+    checked_time,
+    checked_vector,
+)
 from rtmbs.formulations.rate_constraints import with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive
+from rtmbs.formulations.terms import Positive, jacobian_of, rate_terms
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stabilised(SystemWrapper):
+    """The system with gamma - 2 alpha Phid - beta^2 Phi for gamma; the feedback takes the whole of Phid."""
+
+    system: ConstrainedSystem
+    alpha: float  # [1/s]
+    beta: float  # [1/s]
+
+    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Return Phi_t and gamma* = gamma - 2 alpha Phid - beta^2 Phi."""
+        Phi = checked_answer("constraints(q, t)", self.system.constraints(q, t), (self.m,))
+        Phi_t, gamma = rate_terms(self.system, q, v, t)
+        Phid = jacobian_of(self.system, q, t) @ v + Phi_t
+        return Phi_t, gamma - 2.0 * self.alpha * Phid - self.beta**2 * Phi
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,74 @@
-"""Further bases of the null space of Phi_q from section 4 of the survey (METHODS 2.22).
+"""Formulations that reduce to the null space of Phi_q at each state, and keep nothing: section 4 of the survey.
 
-Zero eigenvalues, Householder's transformation, Gaussian elimination, and Hemami and Weimer's square system.
+Zero eigenvalues, Householder's transformation, Gaussian elimination, Hemami and Weimer's square system, and Kane's
+equations in independent speeds v = C u + D (Wampler, Buffinton and Shu-hui; METHODS 2.22).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
+from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.elimination import Elimination
-from rtmbs.formulations.reduced_form import ReducedForm
-from rtmbs.formulations.reduction import reduced_solution, row_factor, stacked_solution
-from rtmbs.formulations.terms import Terms
+from rtmbs.formulations.rate_constraints import with_rate_rows
+from rtmbs.formulations.reduction import (
+    RANK_TOLERANCE,
+    demand_agreement,
+    least_multipliers,
+    reduced_solution,
+    row_factor,
+    stacked_solution,
+)
+from rtmbs.formulations.terms import Positive, Terms, jacobian_of, rate_terms, terms_at
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReducedForm:
+    """Accelerations by a reduction to the null space that is made at each state.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
+    """
+
+    multipliers: bool = False
+    rank_tolerance: float = RANK_TOLERANCE
+    redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def memory(self) -> None:
+        """Nothing is kept."""
+
+    def _solution(self, terms: Terms) -> Array:
+        """Return a (n,) at the state of ``terms``."""
+        raise NotImplementedError
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state."""
+        terms = terms_at(system, q, v, t)
+        a = self._solution(terms)
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a) if self.multipliers else None
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed_state(with_rate_rows(system), q, v, t, least_solution)
+
 
 REFINEMENTS = 3  # of basis and particular solution: Phi_q^T Phi_q has the square of the condition of Phi_q
 
@@ -136,3 +190,38 @@ class HemamiWeimer(ReducedForm):
     def _solution(self, terms: Terms) -> Array:
         found = row_factor(terms.Phi_q, self.rank_tolerance)
         return stacked_solution(terms, found.Q2, terms.Phi_q[found.rows], terms.gamma[found.rows])
+
+
+@dataclass(frozen=True)
+class Wampler(ReducedForm):
+    """Accelerations by Kane's equations of a constrained system in its independent speeds u.
+
+    v = C u + D solves Phi_q v + Phi_t = 0, and a = C ud + Cd u + Dd. C^T M C ud = C^T (F - M (Cd u + Dd)).
+
+    Speeds of the columns without a pivot are independent. Forces and gamma are evaluated at C u + D, so that what v
+    violates has no part in the accelerations. Dependent rows are left out, and must agree with the others.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = Wampler().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state."""
+        system = with_rate_rows(system)
+        q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
+        eliminated = Elimination(jacobian_of(system, q, t, sparse=False), self.rank_tolerance)
+        C, D = eliminated.basis(), eliminated.particular(-rate_terms(system, q, v, t)[0])
+        terms = terms_at(system, q, C @ v[eliminated.free] + D, t)
+        a = reduced_solution(terms, C, eliminated.particular(terms.gamma))  # gamma is what Phi_q (Cd u + Dd) is
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a) if self.multipliers else None

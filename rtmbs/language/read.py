@@ -12,8 +12,7 @@ from rtmbs.language.blocks import Blocks, check_clock
 from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import CONSTANTS, ExpressionProfile
-from rtmbs.language.other_languages import as_written_here
-from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
+from rtmbs.language.parse import WAY_OUT, Sheet, Size, as_written_here, is_whole, measure, parse
 from rtmbs.language.scope import Quantity, Row
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces

@@ -20,6 +20,7 @@ from rtmbs.model.constraints import (
     ConstraintFunction,
     Coupler,
     Driver,
+    lay_rope,
     make_constraint,
     make_coupler,
     ratios_given,
@@ -42,7 +43,6 @@ from rtmbs.model.lookup import (
 from rtmbs.model.markers import Marker, Rod, make_rod
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
-from rtmbs.model.ropes import lay_rope
 from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:

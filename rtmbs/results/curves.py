@@ -12,6 +12,14 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.channel import TIME, Array, Channel, Record, channel_or_component
 
+# Any two differ by 18 in CIELAB at least, the first four by 35, also in the sight of protanopes, deuteranopes and
+# tritanopes; each has a contrast of 3.4 to the panel that it is drawn on.
+COLORS = {
+    "white": ("#0b38d2", "#d46d00", "#009c73", "#7c3391", "#000000", "#865510", "#6b85d1", "#c03149"),
+    "dark": ("#8cadd0", "#e89833", "#3bed9e", "#b877ff", "#f5f5f5", "#ebe048", "#818a97", "#f0705c"),
+}
+
+
 # ---- dashes and points -----------------------------------------------------------------------------------------------
 
 DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 2.5), (6.0, 2.0, 1.5, 2.0), (1.5, 2.0))  # [line widths], one a run
@@ -26,6 +34,7 @@ TOGETHER = ("channel", "unit")  # what shares a panel
 QUANTITIES = 2  # named beside an axis
 DEGREES = {"rad": "deg", "rad/s": "deg/s", "rad/s^2": "deg/s^2"}
 SUPERSCRIPTS = {"^2": "\N{SUPERSCRIPT TWO}", "^3": "\N{SUPERSCRIPT THREE}", "^4": "\N{SUPERSCRIPT FOUR}"}
+FORCE, MOMENT = "N", "N m"
 SQUARE = 20.0  # spans of two lengths, up to which they have one scale
 
 
@@ -59,6 +68,19 @@ class Panel(NamedTuple):
     colors: tuple[int, ...]  # places in a row of COLORS
     title: str = ""  # of curves that are no channels
     log: bool = False  # True: a logarithmic axis
+    forces: tuple[Curve, ...] = ()  # of the channels whose moments these are
+
+    @property
+    def least(self) -> float:
+        """Span of the values that is rounding, whatever the size of a mechanism; 0 where none is known."""
+        forces = [float(np.max(np.abs(y[np.isfinite(y)]), initial=0.0)) for _, _, _, y, *_ in self.forces]
+        return max(least_span(self.unit), NO_LEVER * max(forces, default=0.0))
+
+    @property
+    def y_range(self) -> "Span":
+        """Range of its axis; of a logarithmic one in powers of ten."""
+        values = (curve.y for curve in self.curves)
+        return log_range(values) if self.log else value_range(values, self.least)
 
     @property
     def y_label(self) -> str:
@@ -94,16 +116,22 @@ class Panel(NamedTuple):
 def panels_of(curves: Iterable[Curve], together: str = "unit", most: int = MOST_CURVES) -> list[Panel]:
     """Return the panels of curves: one a unit, or one a channel and unit; each of ``most`` numbers of a run at most."""
     groups: dict[tuple[str, str], dict[str, list[Curve]]] = {}
+    forces: dict[str, list[Curve]] = {}
     for curve in curves:
-        owner = channel_name(curve.label) if together == "channel" else ""
+        channel = channel_name(curve.label)
+        owner = channel if together == "channel" else ""
         groups.setdefault((owner, curve.unit), {}).setdefault(curve.label, []).append(curve)
+        if curve.unit == FORCE:
+            forces.setdefault(channel, []).append(curve)
     found = []
     for (_, unit), numbers in groups.items():
         named = list(numbers.values())
         for first in range(0, len(named), most):
             shared = named[first : first + most]
             colors = tuple(place for place, runs in enumerate(shared) for _ in runs)
-            found.append(Panel(unit, tuple(curve for runs in shared for curve in runs), colors))
+            channels = dict.fromkeys(channel_name(runs[0].label) for runs in shared) if unit == MOMENT else ()
+            beside = tuple(force for channel in channels for force in forces.get(channel, ()))
+            found.append(Panel(unit, tuple(curve for runs in shared for curve in runs), colors, forces=beside))
     return found
 
 
@@ -236,6 +264,7 @@ def thinned(columns: Array, most: int = POINTS) -> NDArray[np.int64]:
 MARGIN = 0.05  # of the span of the values, above and below
 ROUNDING = 1e-12  # of the largest number: a span below is rounding, and the curve a constant
 NO_ANGLE, NO_LENGTH = 1e-12, 1e-15  # [rad, deg; m] and their rates: spans below are rounding about zero
+NO_LEVER = 1e-12  # [m]: a moment below this times the forces of its channel is rounding
 DECADE, LOG_MARGIN = 1.0, 0.2  # [powers of ten] least span of a logarithmic axis, and what it adds to its values
 OFFSET = 1e4  # spans that numbers lie away from zero, from which on an axis counts from a number of its own
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.colors import COLORS
 from rtmbs.core.reading import reason
 from rtmbs.errors import InputError
 from rtmbs.results.channel import TIME, Record
 from rtmbs.results.curves import (
+    COLORS,
     DASHES,
     FREQUENCY,
     OFFSET,
@@ -27,6 +27,7 @@ from rtmbs.results.curves import (
     one_of,
     panels_of,
     span_of,
+    spread,
     thinned,
 )
 from rtmbs.results.exports import needed
@@ -177,6 +178,8 @@ def draw(
         width = figure.get_size_inches()[0] * 72.0
         for axes, panel in zip(rows, panels, strict=True):
             draw_panel(axes, panel, over, span, look, width)
+            if is_constant(panel):
+                axes.set_ylim(panel.y_range)
         for axes in rows if square else rows[-1:]:
             axes.set_xlabel(over.label)
         if title and look.size is None:  # a figure of a paper has its caption below
@@ -215,6 +218,14 @@ def draw_panel(axes: Any, panel: Panel, over: Abscissa, span: Span | None, look:
         axes.set_aspect("equal", adjustable="datalim")
     if not alone:
         legend(axes, width, runs=len({curve.run for curve in panel.curves}))
+
+
+def is_constant(panel: Panel) -> bool:
+    """True for values that differ by rounding: an axis of matplotlib would show it large."""
+    if panel.log or not any(np.any(np.isfinite(curve.y)) for curve in panel.curves):
+        return False
+    low, high = panel.y_range
+    return high - low > 10.0 * spread([curve.y for curve in panel.curves])
 
 
 def legend(axes: Any, width: float, runs: int) -> None:

@@ -181,16 +181,19 @@ def components(system: System, tables: Tables, gravity: Array) -> list[Component
     for i in np.flatnonzero(parent >= 0):  # parents come first
         root[i] = root[parent[i]]
     whole, grounded = connected(tables, root)
-    found = []
-    for label in sorted(set(whole.tolist()) - grounded):
-        bases = [joint.dofs for joint in system.joints.values() if ground_joint(joint.dofs, joint.in_tree, parent)]
+    found, labels = [], sorted(set(whole.tolist()) - grounded)
+    if not labels:
+        return []
+    bases = [joint.dofs for joint in system.joints.values() if ground_joint(joint.dofs, joint.in_tree, parent)]
+    scaled = base_columns(system, tables)
+    for label in labels:
         mine = [np.array(dofs) for dofs in bases if whole[dofs[0]] == label]
         bodies = [
             info for info in system.bodies.values() if info.dof >= 0 and info.mass > 0.0 and whole[info.dof] == label
         ]
         if not bodies or not mine or acted_upon(tables, np.concatenate(mine)):
             continue
-        translations, rotations = symmetries(system, tables, mine, gravity)
+        translations, rotations = symmetries(system, scaled, mine, gravity)
         if len(translations) or len(rotations):
             found.append(Component(bodies, translations, rotations))
     return found
@@ -224,17 +227,21 @@ def acted_upon(tables: Tables, base: Any) -> bool:
     return bool(np.isin(np.concatenate(held), base).any())
 
 
-def symmetries(system: System, tables: Tables, bases: list[Any], gravity: Array) -> tuple[Array, Array]:
-    """Return translations and rotations (k, 6) that all joints on ground allow, at random positions of theirs."""
+def base_columns(system: System, tables: Tables) -> Array:
+    """Return the columns S (positions, n, 6) at random positions; turns times a length compare with displacements."""
     z = np.random.default_rng(0).normal(size=(POSITIONS, system.n)) * system.typical
     S = columns(np, tables, *frames(np, tables, system.R0, z))  # type: ignore[no-untyped-call]
-    scale = np.repeat((1.0, system.length), 3)  # turns times a length compare with displacements
+    return np.asarray(S * np.repeat((1.0, system.length), 3))
+
+
+def symmetries(system: System, scaled: Array, bases: list[Any], gravity: Array) -> tuple[Array, Array]:
+    """Return translations and rotations (k, 6) that all joints on ground allow, at the positions of ``scaled``."""
+    scale = np.repeat((1.0, system.length), 3)
     against = np.zeros((6, 6))
     for dofs in bases:
-        for twists in S[:, dofs]:
-            q, r = np.linalg.qr((twists * scale).T)
-            q = q[:, np.abs(np.diagonal(r)) > ZERO * system.length]
-            against += np.eye(6) - q @ q.T
+        q, r = np.linalg.qr(scaled[:, dofs].transpose(0, 2, 1))
+        q = q * (np.abs(np.diagonal(r, axis1=1, axis2=2)) > ZERO * system.length)[:, None]
+        against += len(q) * np.eye(6) - np.einsum("pik,pjk->ij", q, q)
     for g in np.unique(gravity[np.any(gravity != 0.0, axis=1)], axis=0):
         g = g / np.linalg.norm(g)
         work = np.zeros((4, 6))

@@ -77,6 +77,13 @@ def coupler_accelerations(tables, zdd, u, ws):
 @coarse_kernel
 def evaluate_closures(tables, z, u, ws):
     """Phi, G and Phi_z at the evaluated positions."""
+    evaluate_gaps(tables, z, u, ws)
+    fill_branches(tables, ws)
+
+
+@coarse_kernel
+def evaluate_gaps(tables, z, u, ws):
+    """Phi and G at the evaluated positions; Phi_z but for the branches of cut joints, see ``fill_branches``."""
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(tables.contacts.first[0]):
         connector = closures.connector[l]
@@ -84,7 +91,6 @@ def evaluate_closures(tables, z, u, ws):
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             evaluate_row(closures, row, a, b, xa, xb, u, ws)
-        fill_branch(closures, connectors, l, ws)
     if len(tables.contacts.normal):
         evaluate_contacts(tables, ws)
     if len(tables.conditions.scale):
@@ -94,6 +100,13 @@ def evaluate_closures(tables, z, u, ws):
     first = len(closures.kind)
     for k in range(len(drivers.dof)):
         ws.Phi[first + k] = z[drivers.dof[k]] - u[drivers.slot[k]]
+
+
+@coarse_kernel
+def fill_branches(tables, ws):
+    """Phi_z of cut joints, from G and the columns S last evaluated."""
+    for l in range(tables.contacts.first[0]):
+        fill_branch(tables.closures, tables.connectors, l, ws)
 
 
 @inlined_kernel

@@ -77,7 +77,7 @@ from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive.base_momentum import remember_base, set_left_over, take_left_over
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_gaps, fill_branches
 from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
@@ -203,6 +203,7 @@ def reach_end(tables, settings, h, stands, old, u1, new, ws, own, stats):
     step_momentum(tables, h, old, new, ws, own)
     if stands and len(ws.rate) == 0 and len(tables.contacts.normal) == 0:
         place_inertias(tables.dofs, ws)  # positions and loops are those of the end already
+        fill_branches(tables, ws)
     else:
         evaluate_boundary(tables, new.z, new.R0, u1, ws)
     if bases:
@@ -234,9 +235,7 @@ def complete(tables, lu, work, settings, h, weight, u1, new, accelerates, ws, ow
     numbers = in_range(new.zd)
     if accelerates:
         numbers = numbers and in_range(new.zdd) and in_range(new.lam) and in_range(new.sd)
-    if not numbers:
-        return NOT_FINITE
-    return CONVERGED if settled else NOT_CONVERGED
+    return NOT_FINITE if not numbers else CONVERGED if settled else NOT_CONVERGED
 
 
 @coarse_inner_kernel
@@ -266,13 +265,11 @@ def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     mass_times(tables.dofs, new.zd, ws, own.p)
     for i in range(len(ws.z)):
         ws.residual[i] = own.p1[i] - own.p[i]
-    solve_saddle(
+    open_by = solve_saddle(
         tables, lu, work, settings, h, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
-    )  # fmt: skip
-    note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
-    return relative_violation(ws.Phid, settings.scale) <= velocity_allowance(
-        settings, largest_rate(new.zd, settings.typical)
     )
+    note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
+    return open_by <= velocity_allowance(settings, largest_rate(new.zd, settings.typical))
 
 
 @inner_kernel
@@ -294,13 +291,13 @@ def set_accelerations(tables, lu, work, settings, h, weight, u, new, ws, own, st
         new.sd[i] = ws.state_rate[i]
     for i in range(len(ws.z)):
         ws.residual[i] = -ws.tau[i]
-    solve_saddle(
+    open_by = solve_saddle(
         tables, lu, work, settings, h, weight, ENOUGH_OF_FORCES, MISSED_BY_FORCES, SETTLED, new.zdd, ws.Phidd,
         new.lam, ws, own, stats,
     )  # fmt: skip
     note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
     rate, acceleration = largest_rate(new.zd, settings.typical), largest_rate(new.zdd, settings.typical)
-    return relative_violation(ws.Phidd, settings.scale) <= acceleration_allowance(settings, rate, acceleration)
+    return open_by <= acceleration_allowance(settings, rate, acceleration)
 
 
 @inner_kernel
@@ -313,7 +310,7 @@ def solve_saddle(
     first one by M itself, and again while that share of a change is more than ``enough`` of the largest rate.
     ``violation`` follows, and ends below ``missed`` of the largest rate, when another round would change the
     multipliers by less than ``moves`` of the largest. Where rounds leave more of it open, and more than Newton's
-    tolerance in a step, loops lose a direction, and the stats say NEAR_SINGULAR.
+    tolerance in a step, loops lose a direction, and the stats say NEAR_SINGULAR. Returns what is left of ``violation``.
     """
     share, left, open_by, moved, bound, fastest, checked = 0.0, np.inf, np.inf, 0.0, 0.0, 0.0, True
     for number in range(ROUNDS):
@@ -338,6 +335,7 @@ def solve_saddle(
             break
     if open_by > LOST_DIRECTION * fastest + STILL * settings.absolute[0] / settings.typical[0] / h:
         stats[NEAR_SINGULAR] = 1.0
+    return open_by
 
 
 @inlined_kernel
@@ -400,12 +398,14 @@ def begin(dofs, h, old, u0, u1, ws, own):
 
 
 @inner_kernel
-def evaluate_end(tables, old, u1, ws, own):
-    """The gap ws.Phi of the loops at the end, and Phi_z there."""
+def evaluate_end(tables, old, u1, whole, ws, own):
+    """The gap ws.Phi of the loops at the end, and where ``whole`` Phi_z there, which an older factor does not need."""
     for i in range(len(ws.z)):
         ws.z[i] = old.z[i] + 2.0 * own.y[i]
     forward_positions(tables, old.R0, ws.z, ws)
-    evaluate_closures(tables, ws.z, u1, ws)
+    evaluate_gaps(tables, ws.z, u1, ws)
+    if whole:
+        fill_branches(tables, ws)
     if len(tables.contacts.normal):
         add_rate_gaps(tables, own.first, 1.0, own.y, ws.Phi)
         add_rate_gaps(tables, ws.Phi_z, 1.0, own.y, ws.Phi)
@@ -415,10 +415,11 @@ def evaluate_end(tables, old, u1, ws, own):
 def evaluate_step(tables, h, old, u1, last, ws, own):
     """ws.residual = -h/2 (T^-1 p - W start) - h^2/4 tau, and the gap ws.Phi of the loops at the end.
 
-    ``last``: the end is evaluated last, as the next step needs it; otherwise the middle, as the Newton matrix does.
+    ``last``: the end is evaluated last, as the next step needs it, but for Phi_z of cut joints. Otherwise the middle,
+    as the Newton matrix does.
     """
     if not last:
-        evaluate_end(tables, old, u1, ws, own)
+        evaluate_end(tables, old, u1, True, ws, own)
     evaluate_middle(tables, h, old, ws, own)
     for i in range(len(ws.z)):
         ws.predicted[i] = own.start[i]
@@ -427,7 +428,7 @@ def evaluate_step(tables, h, old, u1, last, ws, own):
     for i in range(len(ws.z)):
         ws.residual[i] = -0.5 * h * (own.p[i] - ws.predicted[i]) - 0.25 * h * h * ws.tau[i]
     if last:
-        evaluate_end(tables, old, u1, ws, own)
+        evaluate_end(tables, old, u1, False, ws, own)
 
 
 @coarse_inner_kernel

@@ -42,14 +42,17 @@ from scipy.sparse import csr_array
 from rtmbs.core.remembered import by_content
 from rtmbs.numerics.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
 from rtmbs.system.closure_tables import pointer
-from rtmbs.system.condensed_closures import (
+from rtmbs.system.interfaces import (
     PLACES,
     CondensedEntries,
+    Sections,
+    choose_interfaces,
     condensed_entries,
+    interface_entries,
     long_closures,
     no_condensed,
+    no_interfaces,
 )
-from rtmbs.system.interfaces import Sections, choose_interfaces, interface_entries, no_interfaces
 from rtmbs.system.system import Integers, System
 from rtmbs.system.tables import CondensedClosures, Connectors, Interfaces, Paths, Tables
 

@@ -60,6 +60,14 @@ def with_unit(value: float, unit: str, digits: int = 3) -> str:
     return f"{scaled:.{places}f} {prefix}{unit}"
 
 
+def metric(length: float) -> str:
+    """Return a length in the unit that needs no zeros: 0.005 is "5 mm"."""
+    for least, unit, factor in ((1.0, "m", 1.0), (0.01, "cm", 1e2), (0.001, "mm", 1e3)):
+        if length >= least * (1.0 - 1e-9):
+            return f"{factor * length:g} {unit}"
+    return f"{1e6 * length:g} µm"
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 PACKAGE = str(Path(__file__).parents[1])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rtmbs.ad import simd_programs
 from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record
@@ -32,6 +33,17 @@ def test_rows_are_those_of_the_program(count):
     assert found.tobytes() == wanted.tobytes()
     assert found.shape == (count, 7)
     assert len(np.unique(found[:, 2] > 0)) >= 1
+
+
+@pytest.mark.parametrize("short", [1 << 16, 0])
+def test_codes_of_two_and_of_four_bytes_and_many_outputs(short, monkeypatch):
+    monkeypatch.setattr(simd_programs, "SHORT", short)
+    one = ProgramRunner(record(lambda x, p: xp.concatenate([x[:1] * x, x + p[0], x[1:] * x[:1]]), 9, k=1, xp=recorder))
+    x, p = np.random.default_rng(3).normal(size=(11, 9)), np.full((11, 1), 0.3)
+    rows = SimdProgram(one.program)
+    wanted = np.array([one(row, given).copy() for row, given in zip(x, p, strict=True)])
+    assert rows.program.code.itemsize == (2 if short else 4)
+    assert rows(x, p).tobytes() == wanted.tobytes()
 
 
 def test_choices_and_roots_have_the_bytes_of_the_program():

@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 # scripts and records of a page
-RECORDS = {"methods-compared.md": ("methods/page.py", "methods/bench.json", "methods/tolerances.py")}
+RECORDS = {
+    "measurements.md": ("derivatives.py", "work_precision.py"),
+    "methods-compared.md": ("methods/page.py", "methods/bench.json", "methods/tolerances.py"),
+}
 
 PAGE = (
     "above\n<!-- begin: speed -->\nold\n<!-- end: speed -->\nbetween\n<!-- begin: size -->\n<!-- end: size -->\nbelow\n"

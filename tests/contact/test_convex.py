@@ -113,7 +113,7 @@ def test_a_box_on_a_box_sticks_below_the_angle_of_friction_and_slides_above_it(s
     sim, start = slope
     sim.run(0.4)
     place = sim["body.position"].copy()
-    sim.run(2.4)
+    sim.run(1.4)
     assert np.max(np.abs(sim["body.position"] - place)) < 1e-9  # tan 0.4 is below 0.5
     names = [f"floor_{k}" for k in range(1, 5)]
     assert sum(sim[f"{name}.normal_force"] for name in names) == pytest.approx(

@@ -189,7 +189,7 @@ def test_pairs_of_all_sets_are_renewed_or_none():
         assert np.array_equal(getattr(sim.state, name), getattr(kept[-1], name))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_uneven_balls_on_a_skew_plane_move_as_by_an_own_law(seed):
     """Points with N = k d^e (1 + c d'), without friction, by SciPy: the error is of order two in h."""
     rng, count, (k, e, c), gravity = np.random.default_rng(seed), 5, (1e5, 1.5, 0.4), np.array((0.7, -0.4, -9.0))

@@ -25,7 +25,7 @@ ALLOWED = {
     "core/atomic_file.py": "writes",
     "results/hdf5_check.py": "looks at HDF5 files in a process with little time and memory",
     "results/hdf5.py": "opens what hdf5_check looked at, and writes",
-    "results/stores.py": "writes tables",
+    "results/file_formats.py": "writes tables",
     "results/parquet.py": "opens what it has looked at",
     "model/mesh.py": "hands bytes in memory to trimesh",
     "core/memory.py": "files of the system",

@@ -15,7 +15,7 @@ import pytest
 
 import rtmbs
 import rtmbs.export
-from rtmbs.commands.bridge import address
+from rtmbs.commands.export import address
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.export.bridge import BAD_VALUE, Bridge, SharedMemory, Udp
 from rtmbs.export.bridge_client import (

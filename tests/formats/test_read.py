@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, LanguageError, ModelError
 from rtmbs.formats.assembly import ModelAssembly
-from rtmbs.formats.mesh_files import MeshFiles
+from rtmbs.formats.shapes import MeshFiles
 
 FILES = Path(__file__).parent / "files"
 LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"><link name="a"/></robot>'

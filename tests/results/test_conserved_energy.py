@@ -5,12 +5,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import rtmbs
+from bench.campaigns.dead_centres import linkage
 from bench.campaigns.variational_energy import ring
 from rtmbs import At, Every, Simulation, VariationalMidpoint
 from rtmbs.library.shapes import add_bar
-from rtmbs.results.conserved_energy import NUMERIC, SCATTER, spread_of_means
+from rtmbs.results.conserved_energy import NUMERIC, SCATTER, abrupt_change, energy_correction, spread_of_means
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.modified_energy import energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
 
 
@@ -62,6 +62,20 @@ def test_means_of_noise_scatter_as_chance_has_it_and_jumps_stand_out():
     assert abs(jumped.deviation / jumped.by_chance / (1.5 * np.sqrt(1024 / 16)) - 1.0) < 0.2
     assert jumped.deviation > SCATTER * jumped.by_chance
     assert spread_of_means(np.linspace(0.0, 1.0, 1024)) == (0.0, 0.0, 0.0)  # half a swing tells of nothing
+
+
+def test_a_passage_that_changes_the_energy_for_good_is_told_with_the_trapezoidal_rule_too():
+    """Less than 1 % of the kinetic energy at a dead centre; what comes back, or goes evenly, is no such change."""
+    result = Simulation(linkage(35).compile(), 1e-3).run(4.0, channels=["energy.total", "energy.kinetic"])
+    (words,) = changes(result)
+    lost = abs(result["energy.total"][-1] - result["energy.total"][0]) / result["energy.kinetic"].max()
+    assert 1e-3 < lost < 1e-2
+    assert abs(float(words.split()[4].rstrip("%")) - 100.0 * lost) < 0.2
+    t = np.linspace(0.0, 1.0, 64)
+    assert abs(abrupt_change(2.0 * (t > 0.4)) - 2.0) < 1e-12
+    assert abrupt_change(2.0 * ((t > 0.4) & (t < 0.7))) == 0.0
+    assert abrupt_change(2.0 * t) == 0.0
+    assert abrupt_change(2.0 * (t > 0.4) + np.sin(1e3 * t)) == 0.0
 
 
 def pendulums(bars, angle):

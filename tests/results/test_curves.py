@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs.core.colors import COLORS
 from rtmbs.errors import InputError
 from rtmbs.results.curves import (
+    COLORS,
     LEAST,
     MOST_CURVES,
     SECONDS,
@@ -165,6 +165,19 @@ def test_rounding_about_zero_is_no_signal():
         low, high = value_range([small * np.array([-1.0, 1.0])], least_span(unit))
         assert high - low == pytest.approx(2.2 * small), unit
     assert value_range([2.0 + noise], least_span("rad")) == (1.0, 3.0)
+
+
+def test_moments_without_a_lever_beside_their_forces_are_no_signal():
+    t, rounding = np.arange(5.0), 1e-14 * np.array([0.0, 1.0, -1.0, 0.5, 0.0])
+
+    def moments(factor, owner="pin.reaction"):
+        curves = [Curve("pin.reaction[fz]", "N", t, 6.0 + t), Curve(f"{owner}[nx]", "N m", t, factor * rounding)]
+        return next(panel for panel in panels_of(curves) if panel.unit == "N m")
+
+    assert moments(1.0).y_range == pytest.approx((-1.0, 1.0))
+    for panel in (moments(1e4), moments(1.0, "hinge.reaction")):  # a lever of 1e-11 m; no forces are known
+        low, high = panel.y_range
+        assert high - low == pytest.approx(1.1 * np.ptp(panel.curves[0].y))
 
 
 def test_a_small_range_far_away_counts_from_a_round_number():

@@ -9,10 +9,10 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 from matplotlib import pyplot  # noqa: E402 (after the choice of the backend)
 
-from rtmbs.core.colors import COLORS  # noqa: E402
 from rtmbs.errors import InputError, UnknownNameError  # noqa: E402
 from rtmbs.results.channel import Source  # noqa: E402
 from rtmbs.results.compare import compare  # noqa: E402
+from rtmbs.results.curves import COLORS  # noqa: E402
 from rtmbs.results.result import Result  # noqa: E402
 
 T = np.linspace(0.0, 4.0, 801)

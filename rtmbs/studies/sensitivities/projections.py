@@ -137,15 +137,15 @@ class Projections:
         tape, (inc, zd1) = self.tape, end
         n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
         upper, _, _ = self.saddles(x, at[0], at[1], known)
-        of_motion = upper.row < size
+        of_motion = int(np.searchsorted(upper.row, size))  # entries, in rows before those of loops
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
         row, column = np.divmod(self.ending.place, n)
         soft, corner = np.tile(-SOFT / (tape.q4 * self.alpha), (count, 1)), np.arange(size, size + m)
-        S = entries_of(
-            np.concatenate((upper.row[of_motion], size + row, corner)),
-            np.concatenate((upper.column[of_motion], column, corner)),
-            np.hstack((upper.values[:, of_motion], out[:, 3 * m :], soft)),
+        lower = entries_of(
+            np.concatenate((size + row, corner)), np.concatenate((column, corner)), np.hstack((out[:, 3 * m :], soft))
         )
+        first = (part[..., :of_motion] for part in upper)  # sorted by rows, so those of loops follow
+        S = Entries(*(np.concatenate(parts, axis=-1) for parts in zip(first, lower, strict=True)))
         right = np.zeros((count, size + m, 2))
         right[:, size:, 0], right[:, size:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
         change = solved(S, size, tape.q4 * self.alpha, tape.redundant, right)

@@ -19,6 +19,7 @@ Array = Any  # numba types by value; the shapes stand on the fields
 SOUND = 1e-9  # of its size: error of a known solution; a worse factor is one of rounding
 PASSES, MOST_PASSES = 3, 8  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
 SETTLED = 1e-10  # of a solution: a larger last change asks for a further pass
+FALLING, REMAINS = 1e-9, 1e-13  # likewise, unless changes fall so fast that the next one is smaller than what remains
 PASSES_TAKEN, LOADED, FILLED = 2, 4, 5  # places among the facts
 LARGE = 32  # coordinates and rows from which passes cost less than a factor of the whole
 DIAGONAL = 0.1  # of the largest entry of a column: a diagonal entry that large is the pivot of A + B weight P
@@ -35,6 +36,7 @@ class Saddle(NamedTuple):
     loaded: Array  # (e,) int64: which entries are those of B
     factor: Array  # (n + m, n + m): L and U of the matrix, or in its corner of A + B weight P, last coordinate first
     exchanges: Array  # (n + m,) int64: the row that changed places with each
+    below: Array  # (n + m,) int64 scratch: rows with an entry below a pivot
     weight: Array  # (m,) 1 over the compliance of the penalties
     # (6,) int64: n, whether rows may be redundant, whether passes are taken, whether they come first, entries of B, and
     # 1 + the number of the pattern that is filled in, 0 before
@@ -42,6 +44,7 @@ class Saddle(NamedTuple):
     left: Array  # (n + m, c) scratch
     found: Array  # (n + m, c) scratch
     change: Array  # (n + m, c) scratch
+    share: Array  # (c,) scratch: last change of each solution, of its size
 
 
 def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, room: int | None = None) -> Saddle:
@@ -49,9 +52,9 @@ def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, r
     size = n + len(weight)
     entries = size * size if room is None else room
     facts = np.array([n, redundant and len(weight) > 0, 0, len(weight) > 0 and size >= LARGE, 0, 0])
-    scratch = (np.zeros((size, columns)) for _ in range(3))
+    scratch = (*(np.zeros((size, columns)) for _ in range(3)), np.zeros(columns))
     held = np.zeros(entries, np.int64), np.zeros(entries, np.int64), np.zeros(entries), np.zeros(size + 1, np.int64)
-    square = np.zeros((size, size)), np.zeros(size, np.int64)
+    square = np.zeros((size, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
     return Saddle(*held, np.zeros(entries, np.int64), *square, np.ascontiguousarray(weight), facts, *scratch)
 
 
@@ -149,7 +152,7 @@ def factor_whole(own: Saddle) -> None:
             F[i, j] = 0.0
     for e in range(own.pointer[size]):
         F[own.row[e], own.column[e]] = own.value[e]
-    factor_lu(F, size, own.exchanges, 1.0)
+    factor_lu(F, size, own.exchanges, own.below, 1.0)
 
 
 @inner_kernel
@@ -158,18 +161,18 @@ def factor_weighted(own: Saddle) -> None:
     n, F, column, value = own.facts[0], own.factor, own.column, own.value
     for i in range(n):
         for j in range(n):
-            F[i, j] = 0.0
+            F[at(i), at(j)] = 0.0
     for e in range(own.pointer[n]):
-        if column[e] < n:
-            F[n - 1 - own.row[e], n - 1 - column[e]] += value[e]
+        if column[at(e)] < n:
+            F[at(n - 1 - own.row[at(e)]), at(n - 1 - column[at(e)])] += value[at(e)]
     for one in range(own.facts[LOADED]):
-        e = own.loaded[one]
-        i, k = n - 1 - own.row[e], column[e]
-        weighted = value[e] * own.weight[k - n]
-        for f in range(own.pointer[k], own.pointer[k + 1]):
-            if column[f] < n:
-                F[i, n - 1 - column[f]] += weighted * value[f]
-    factor_lu(F, n, own.exchanges, DIAGONAL)
+        e = own.loaded[at(one)]
+        i, k = n - 1 - own.row[at(e)], column[at(e)]
+        weighted = value[at(e)] * own.weight[at(k - n)]
+        for f in range(own.pointer[at(k)], own.pointer[at(k + 1)]):
+            if column[at(f)] < n:
+                F[at(i), at(n - 1 - column[at(f)])] += weighted * value[at(f)]
+    factor_lu(F, n, own.exchanges, own.below, DIAGONAL)
 
 
 @inner_kernel
@@ -252,6 +255,8 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
     for i in range(size):
         for c in range(columns):
             found[i, c] = 0.0
+    for c in range(columns):
+        own.share[c] = 1.0
     settled, turn = False, 0
     while turn < PASSES or (not settled and turn < MOST_PASSES):
         for i in range(size):
@@ -274,7 +279,7 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
         for k in range(n, size):
             for c in range(columns):
                 found[k, c] += weight[k - n] * left[k, c]
-        settled, turn = is_settled(change, found, n, columns), turn + 1
+        settled, turn = is_settled(change, found, own.share, n, columns), turn + 1
     if settled:
         for i in range(size):
             for c in range(columns):
@@ -283,15 +288,19 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
 
 
 @inlined_kernel
-def is_settled(change: Array, found: Array, n: int, columns: int) -> bool:
-    """Return whether the last change of the coordinates is small beside them, in every column."""
+def is_settled(change: Array, found: Array, share: Array, n: int, columns: int) -> bool:
+    """Return whether what is left to change of the coordinates is small in every column; keep the last ``share``."""
+    settled = True
     for c in range(columns):
         largest, last = 0.0, 0.0
         for i in range(n):
             largest, last = max(largest, abs(found[i, c])), max(last, abs(change[i, c]))
-        if not last <= SETTLED * largest:
-            return False
-    return True
+        before = share[c] * largest
+        share[c] = last / largest if largest > 0.0 else 1.0
+        falls = last <= FALLING * largest and share[c] * last <= REMAINS * before
+        if not (last <= SETTLED * largest or falls):
+            settled = False
+    return settled
 
 
 @inlined_kernel
@@ -342,26 +351,42 @@ def add_lower(own: Saddle, x: Array, b: Array, transposed: bool, columns: int) -
 
 
 @inner_kernel
-def factor_lu(F: Array, n: int, exchanges: Array, diagonal: float) -> None:
+def factor_lu(F: Array, n: int, exchanges: Array, below: Array, diagonal: float) -> None:
     """F (n, n) = P L U in place, with row exchanges where a pivot is below ``diagonal`` of its column's largest."""
     for c in range(n):
-        p = c
+        p, largest, count = c, abs(F[at(c), at(c)]), 0
         for i in range(c + 1, n):
-            if abs(F[i, c]) > abs(F[p, c]):
-                p = i
-        if abs(F[c, c]) >= diagonal * abs(F[p, c]):
+            size = abs(F[at(i), at(c)])
+            if size > largest:
+                p, largest = i, size
+            if size != 0.0:
+                below[at(count)] = i
+                count += 1
+        if p != c and abs(F[c, c]) >= diagonal * largest:
             p = c
         exchanges[c] = p
         if p != c:
             for j in range(n):
                 F[c, j], F[p, j] = F[p, j], F[c, j]
+            count = entries_below(F, n, c, below)
         inverse = 1.0 / F[c, c]
-        for i in range(c + 1, n):
-            if F[i, c] != 0.0:
-                factor = F[i, c] * inverse
-                F[i, c] = factor
-                for j in range(c + 1, n):
-                    F[i, j] -= factor * F[c, j]
+        for k in range(count):
+            i = below[at(k)]
+            factor = F[at(i), at(c)] * inverse
+            F[at(i), at(c)] = factor
+            for j in range(c + 1, n):
+                F[at(i), at(j)] -= factor * F[at(c), at(j)]
+
+
+@inlined_kernel
+def entries_below(F: Array, n: int, c: int, below: Array) -> int:
+    """Fill in the rows with an entry below the diagonal of column c; return how many there are."""
+    count = 0
+    for i in range(c + 1, n):
+        if F[at(i), at(c)] != 0.0:
+            below[at(count)] = i
+            count += 1
+    return count
 
 
 @inner_kernel

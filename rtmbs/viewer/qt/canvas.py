@@ -174,6 +174,7 @@ class Canvas(QOpenGLWidget):
         draw_legend(painter, written)
         if self.labels:
             draw_labels(painter, scene, self.camera)
+        draw_measurements(painter, scene, self.camera)
         draw_texts(painter, texts, scene, self.camera)
         if cube is not None:
             draw_cube(painter, cube, view_cube.faces(self.camera.axes()), scene.theme)
@@ -312,6 +313,16 @@ def draw_labels(painter: QPainter, scene: Scene, camera: Camera) -> int:
             taken.append(box)
             write(painter, name, box, scene)
     return len(taken)
+
+
+def draw_measurements(painter: QPainter, scene: Scene, camera: Camera) -> None:
+    """Draw what is measured over everything, dashed: a body hides the line along its middle."""
+    for one in scene.overlays:
+        if isinstance(one, Measurement) and one.reading is not None:
+            (x, y, near), (u, v, far) = camera.project([one.reading.start, one.reading.start + one.reading.vector])
+            if near > 0.0 and far > 0.0:
+                painter.setPen(QPen(QColor(scene.theme.accent), 1.5, Qt.PenStyle.DashLine))
+                painter.drawLine(QPointF(x, y), QPointF(u, v))
 
 
 def draw_texts(painter: QPainter, texts: list[tuple[Array, str]], scene: Scene, camera: Camera) -> None:
@@ -514,15 +525,14 @@ class Selection(QObject):
         self.choose(listed[(listed.index(self.choice) + step) % len(listed) if self.choice in listed else first])
 
     def toggle_measuring(self) -> None:
-        """Begin a measurement at the chosen element or the next click, or end one at the chosen element."""
-        if self.measuring and self._start is not None and self.choice not in (None, self._start):
+        """Begin a measurement with the next click; once more, the chosen element takes the place of a click."""
+        chosen = self.choice if self.choice is not None and self.choice.kind in KINDS else None
+        if self.measuring and chosen not in (None, self._start):
             self._measure_to_chosen()
             return
         self.measuring, self._start = not self.measuring, None
-        if self.measuring and self.choice is not None and self.choice.kind in KINDS:
-            self._measure_to_chosen()
-        else:
-            self.told.emit("measure: click the first body or joint" if self.measuring else "measured nothing")
+        again = "" if chosen is None else f", or press D again for {chosen.name}"
+        self.told.emit(f"measure: click the first body or joint{again}" if self.measuring else "measured nothing")
 
     def _measure_to_chosen(self) -> None:
         """Take the chosen element as the one end of a measurement, and then as the other."""

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QHeaderView, QSlider, QVBoxLayout, QWidget
 from rtmbs.library.fourbar import CLOSURES, LAYOUTS
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.session.commands import Command, Rebuild, SetInput, SetOption
+from rtmbs.viewer.session.commands import OPTION_TIPS, Command, Rebuild, SetInput, SetOption, option_title
 from rtmbs.viewer.text import PREFIXES, figures
 
 # ---- number fields ---------------------------------------------------------------------------------------------------
@@ -229,32 +229,11 @@ MILLI = 1e-3
 STEPS = (1e-9, 1e6)  # [ms] limits of a step
 POSITIVE = (1e-15, None)  # limits of a number that must not be zero
 AXES = ("x", "y", "z")
-PENALTIES = ("penalty c", "alpha, SI units")
+PENALTIES = {"scaled penalty": "penalty", "penalty in SI units": "alpha"}  # words of a row, and their options
 WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
-TITLES = {
-    "jacobian": "Jacobian source",
-    "max_iterations": "iterations at most",
-    "fixed_iterations": "fixed iterations",
-    "project_velocities": "project velocities",
-    "project_accelerations": "project accelerations",
-    "hold_energy": "hold the energy of loops",
-    "tol": "tolerance",
-}
-TIPS = {
-    "jacobian": "source of the stiffness and damping matrices K and C of Newton's iteration",
-    "method": "integrator of the equations of motion",
-    "h": "time step",
+LOOP_TIPS = {
     "stiffening": "the penalty of open loops: scaled by the mechanism, or one fixed number in SI units",
-    "amount": "the penalty: the larger, the smaller the open gaps of loops, and the harder Newton's iteration",
-    "tol": "Newton's iteration ends when the scaled correction is below this number",
-    "max_iterations": "a step that needs more iterations has failed",
-    "fixed_iterations": "always the iterations above, for a constant time a step",
-    "project_velocities": "velocities are made to fit the loops after every step",
-    "project_accelerations": "accelerations are made to fit the loops after every step",
-    "hold_energy": "the energy that open loops hold is given back",
-    "tangent_terms": "terms of the tangent matrix of Newton's iteration",
-    "refactor": "when the tangent matrix is factorised anew",
-    "projection_metric": "weight of the projections onto the loops: the tangent matrix or the masses",
+    "amount": "the larger the penalty, the smaller the open gaps of loops, and the harder Newton's iteration",
 }
 BUILD_TIP = "takes effect with Build"
 BUTTON_TIP = "build the mechanism with these parameters"
@@ -357,11 +336,11 @@ class Parameters(ParameterTree):
         if name == "h":
             return SetOption("h", MILLI * float(value))
         if name in ("stiffening", "amount"):
-            kind = self.root.child(STEPPING, "stiffening").value()
+            option = PENALTIES[self.root.child(STEPPING, "stiffening").value()]
             amount = float(self.root.child(STEPPING, "amount").value())
             if name == "stiffening":  # the number of the other kind would be off by many powers of ten
-                amount = 1e6 if kind == PENALTIES[0] else 1e10
-            return SetOption(kind.split()[0].strip(","), amount)
+                amount = 1e10 if option == "alpha" else 1e6
+            return SetOption(option, amount)
         return SetOption(name, value)
 
     def _build(self) -> None:
@@ -375,13 +354,19 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     first = ("jacobian", "method")
     for name in first:
         yield choice(name, choices[name])
-    yield real("h", "step h", 5.0, suffix="ms", step=0.1, limits=STEPS)
+    yield real("h", option_title("h"), 5.0, suffix="ms", step=0.1, limits=STEPS)
     yield {"name": "stiffening", "title": "loops held by", "type": "list", "limits": list(PENALTIES)}
-    yield real("amount", "size", 1e6, minStep=1e-9)
-    yield real("tol", TITLES["tol"], 1e-9)
-    yield {"name": "max_iterations", "title": TITLES["max_iterations"], "type": WHOLE, "value": 8, "limits": (1, 48)}
+    yield real("amount", "size of the penalty", 1e6, minStep=1e-9)
+    yield real("tol", option_title("tol"), 1e-9)
+    yield {
+        "name": "max_iterations",
+        "title": option_title("max_iterations"),
+        "type": WHOLE,
+        "value": 8,
+        "limits": (1, 48),
+    }
     for name in SWITCHES:
-        yield {"name": name, "title": TITLES[name], "type": "bool", "value": False}
+        yield {"name": name, "title": option_title(name), "type": "bool", "value": False}
     for name in choices:
         if name not in first:
             yield choice(name, choices[name])
@@ -389,7 +374,7 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
 
 def with_tips(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of options with the sentence that tells what they do."""
-    return [{"tip": TIPS[row["name"]], **row} for row in rows]
+    return [{"tip": (OPTION_TIPS | LOOP_TIPS)[row["name"]], **row} for row in rows]
 
 
 def real(name: str, title: str, value: float, **options: Any) -> dict[str, Any]:
@@ -400,8 +385,7 @@ def real(name: str, title: str, value: float, **options: Any) -> dict[str, Any]:
 
 def choice(name: str, words: tuple[str, ...]) -> dict[str, Any]:
     """Return a row that chooses among words."""
-    title = TITLES.get(name, name.replace("_", " "))
-    return {"name": name, "title": title, "type": "list", "limits": list(words), "value": words[0]}
+    return {"name": name, "title": option_title(name), "type": "list", "limits": list(words), "value": words[0]}
 
 
 def build_rows(parameters: dict[str, Any], notes: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -446,7 +430,7 @@ def shown_options(frame: Frame, description: SceneDescription) -> Iterator[tuple
         yield name, frame.option(name)
     yield "h", round(frame.h / MILLI, 9)
     alpha = frame.option("alpha")
-    yield "stiffening", PENALTIES[0] if alpha is None else PENALTIES[1]
+    yield "stiffening", next(words for words, option in PENALTIES.items() if (option == "alpha") == (alpha is not None))
     yield "amount", frame.option("penalty") if alpha is None else alpha
 
 

@@ -73,7 +73,7 @@ class PlotBar(QWidget):
         self.export.setToolTip("write what is seen: a figure of a stated size (.pdf, .svg, .png) or numbers (.csv)")
         for choice in (self.choice, self.window_choice):
             choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            choice.setMinimumContentsLength(8 if choice is self.window_choice else 14)
+            choice.setMinimumContentsLength(8 if choice is self.window_choice else 18)
         self.window_choice.addItems(list(WINDOWS))
         # The values take what room there is: a long text would push the tree of channels away.
         self.values.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

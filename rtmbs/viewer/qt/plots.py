@@ -30,8 +30,6 @@ from rtmbs.results.curves import (
     Span,
     Window,
     bracketed,
-    least_span,
-    log_range,
     offset_of,
     span_of,
     thinned,
@@ -161,8 +159,8 @@ class Plots(QSplitter):
         """List the channels of a mechanism; ticks of existing channels are kept."""
         known = {channel.name for channel in description.channels} | self._distances.keys()
         kept = [name for name in self.chosen() if name in known]
-        if self._description is None and description.live:
-            self.show_window(LIVE_WINDOW)
+        if self._description is None or self._description.live != description.live:
+            self.show_window(LIVE_WINDOW if description.live else None)
         self._description = description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
         self._channels = {channel.name: channel for channel in description.channels}
@@ -344,11 +342,7 @@ class Plots(QSplitter):
     def _fill(self, shown: Shown) -> None:
         """Draw the samples of one plot, and fit its axes."""
         panel, before = shown.panel, shown.offset
-        y_range = (
-            log_range(curve.y for curve in panel.curves)
-            if panel.log
-            else value_range((curve.y for curve in panel.curves), least_span(panel.unit))
-        )
+        y_range = panel.y_range
         shown.offset = 0.0 if panel.log else offset_of(*y_range)
         x_range = self._span
         if self.bar.over != TIME:

@@ -216,9 +216,11 @@ class Window(QMainWindow):
 
     def _look_first(self, description: SceneDescription, frame: Frame) -> None:
         """Look at a mechanism that was opened: at a planar one along the common axis of its joints."""
-        axis = common_axis(description, frame.A)
+        axis, camera = common_axis(description, frame.A), self.canvas.camera
         if axis is not None and not self._building:
-            self.canvas.camera.look_along(axis)
+            camera.look_along(axis)
+        elif not self._building:
+            camera.look("isometric")  # the direction that suited another mechanism may show this one from its edge
         self.act.fit()
 
     def make_scene(self) -> None:
@@ -227,6 +229,7 @@ class Window(QMainWindow):
             return
         old = self.scene if self.scene is not None and self.scene.description is self.description else None
         scene = Scene(self.description, self.theme, self.frame, self.selection.hidden, old)
+        scene.scale.grows = True
         scene.shown = self.shown
         self.selection.set_overlays(scene)
         scene.recolor()

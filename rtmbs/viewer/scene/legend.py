@@ -14,6 +14,7 @@ from rtmbs.viewer.scene.drawing import AXIS_COLORS, round_spacing
 from rtmbs.viewer.scene.frame import LINGERS
 from rtmbs.viewer.scene.scene import Scene, trail_color
 from rtmbs.viewer.scene.theme import Theme, body_colors, families, stem
+from rtmbs.viewer.text import metric
 
 if TYPE_CHECKING:
     from PIL import ImageFont
@@ -209,14 +210,6 @@ def drawn_meanings(rows: list[Meaning], scene: Scene, row: float, taken: tuple[f
             found.append(Stroke((left, y), (left + SWATCH * row, y), 0.5 * row, one.color))
         found.append(Word(one.words, left + (SWATCH + GAP) * row, y, LEFT, scene.theme.text))
     return found
-
-
-def metric(length: float) -> str:
-    """Return a length in the unit that needs no zeros: 0.005 is "5 mm"."""
-    for least, unit, factor in ((1.0, "m", 1.0), (0.01, "cm", 1e2), (0.001, "mm", 1e3)):
-        if length >= least * (1.0 - 1e-9):
-            return f"{factor * length:g} {unit}"
-    return f"{1e6 * length:g} µm"
 
 
 def is_finite(one: Word | Stroke) -> bool:

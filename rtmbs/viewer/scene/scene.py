@@ -27,6 +27,7 @@ from rtmbs.viewer.scene.shapes import (
     Scale,
     batches,
     body_solids,
+    box_corners,
     joint_symbol,
     outline,
     supports,
@@ -217,7 +218,7 @@ class Scene:
             found += batches(placed, uniform(color))
         up = ground_axes(self.description.gravity)[2]
         standing: list[PlacedMesh] = supports(self._drawn, radius, up)
-        feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
+        feet = np.concatenate([np.zeros((0, 3)), *(box_corners(one.mesh, one.local) for one in standing)])
         self._outline = np.concatenate([self._outline, feet])
         self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
         found += batches(standing, uniform(theme.ground))

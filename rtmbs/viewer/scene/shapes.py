@@ -14,7 +14,7 @@ from rtmbs.viewer.scene.description import ConnectorDescription, JointDescriptio
 from rtmbs.viewer.scene.drawing import GROUND, Batch, Mesh, between
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.theme import Color, Theme, rgba
-from rtmbs.viewer.text import brief
+from rtmbs.viewer.text import brief, metric
 
 Array = NDArray[np.float64]
 
@@ -106,7 +106,11 @@ def outline(description: SceneDescription) -> tuple[NDArray[np.int64], Array]:
 
 def corners(shape: Shape) -> Array:
     """Return the corners (8, 3) of the box about a shape, body axes."""
-    mesh, local = placed_mesh(shape)
+    return box_corners(*placed_mesh(shape))
+
+
+def box_corners(mesh: Mesh, local: Array) -> Array:
+    """Return the corners (8, 3) of the box about a mesh that is placed by ``local`` (3, 4), body axes."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     box = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     return np.asarray(box @ local[:, :3].T + local[:, 3])
@@ -371,6 +375,7 @@ SHAFT, HEAD, HEAD_WIDTH = 0.5, 4.5, 1.5  # radius of a shaft, length and radius 
 MOST_HEAD, MOST_SHAFT = 0.4, 0.05  # the same, in lengths of the arrow, which short ones are drawn with
 SECOND_HEAD = 0.7  # where the second head of a moment begins, in lengths of a head behind the first
 FULL = 0.6  # length of a full arrow, in characteristic lengths
+TOO_LONG, GROWN = 2.0, 1.2  # length from which on a scale grows, and the length of that arrow then
 LEAST = 0.02  # moment at which an arrow is full, in full forces times the characteristic length: noise stays small
 SHORTEST, LONGEST = 0.01, 4.0  # an arrow that is drawn, and one that a longer one is cut to, in characteristic lengths
 STEPS, NEXT = (1.0, 2.0, 5.0), 2.2  # of a scale, times powers of ten, and a factor that leads to the next one
@@ -382,38 +387,45 @@ class Scale:
     """Scale of arrows: the force and the moment of an arrow of one metre.
 
     At first an arrow as long as most of the mechanism is the weight of all bodies. ``fit`` takes the forces that are
-    there instead, until the user has chosen.
+    there instead, until the user has chosen. grows: the scale also follows forces that become much larger.
     """
 
     def __init__(self, description: SceneDescription) -> None:
         self.length = description.length  # characteristic one [m]
+        # Length that the legend speaks of [m].
+        self.unit = 10.0 ** math.floor(math.log10(self.length) + 1e-9) if self.length > 0.0 else 1.0
         gravity = float(np.linalg.norm(description.gravity)) or 9.81
         weight = gravity * sum(body.mass for body in description.bodies)
         self.newtons = round_number(max(weight, 1e-9) / (FULL * self.length))  # [N/m]
         self.moments = round_number(self.newtons * self.length)  # [N m/m]
-        self._fitted = False
+        self._fitted = self._chosen = self.grows = False
 
     def choose(self, newtons: float) -> None:
         """Set the force [N] of an arrow of one metre; moments keep their proportion to forces."""
         self.moments *= newtons / self.newtons
-        self.newtons, self._fitted = newtons, True
+        self.newtons, self._fitted, self._chosen = newtons, True, True
 
     def step(self, up: bool) -> None:
         """Take the next larger or smaller round force."""
         self.choose(round_number(self.newtons * (NEXT if up else 1.0 / NEXT)))
 
     def fit(self, wrenches: Array) -> None:
-        """Take the largest of the wrenches (k, 6) as full; once, and not after ``choose``."""
-        if self._fitted or not np.any(np.isfinite(wrenches)):
+        """Take the largest of the wrenches (k, 6) as full; once, unless the scale grows, and not after ``choose``."""
+        if self._chosen or (self._fitted and not self.grows) or not np.any(np.isfinite(wrenches)):
             return
         force, moment = (float(np.nanmax(np.linalg.norm(part, axis=1))) for part in (wrenches[:, :3], wrenches[:, 3:]))
-        if force > 0.0:
+        if self._fitted:
+            if force > TOO_LONG * self.length * self.newtons:
+                grown = round_number(force / (GROWN * self.length))
+                self.newtons, self.moments = grown, round_number(self.moments * grown / self.newtons)
+        elif force > 0.0:
             self.newtons, self._fitted = round_number(force / (FULL * self.length)), True
             self.moments = round_number(max(moment / (FULL * self.length), LEAST * self.newtons * self.length))
 
     def sentence(self) -> str:
-        """Return the legend."""
-        return f"arrows: 1 m is {brief(self.newtons, 'N')}, with two heads {brief(self.moments, 'N m')}"
+        """Return the legend, by a length of the size of the mechanism."""
+        force, moment = brief(self.newtons * self.unit, "N"), brief(self.moments * self.unit, "N m")
+        return f"arrows: {metric(self.unit)} is {force}, with two heads {moment}"
 
 
 def typical_wrenches(wrenches: Array) -> Array:

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from rtmbs.core.colors import COLORS
 from rtmbs.errors import unknown_name
+from rtmbs.results.curves import COLORS
 from rtmbs.viewer.scene.description import SceneDescription
 
 Color = tuple[float, float, float, float]  # red, green, blue, opacity from 0 to 1

@@ -268,3 +268,36 @@ def faster(speed: float) -> float:
 def slower(speed: float) -> float:
     """Return the next lower of ``SPEEDS``."""
     return next((factor for factor in reversed(SPEEDS) if factor < speed * 0.999), SPEEDS[0])
+
+
+# ---- options in words ------------------------------------------------------------------------------------------------
+
+OPTION_TITLES = {
+    "jacobian": "Jacobian source",
+    "h": "step h",
+    "max_iterations": "iterations at most",
+    "fixed_iterations": "fixed iterations",
+    "project_velocities": "project velocities",
+    "project_accelerations": "project accelerations",
+    "hold_energy": "hold the energy of loops",
+    "tol": "tolerance",
+}
+OPTION_TIPS = {
+    "jacobian": "source of the stiffness and damping matrices K and C of Newton's iteration",
+    "method": "integrator of the equations of motion",
+    "h": "time step",
+    "tol": "Newton's iteration ends when the scaled correction is below this number",
+    "max_iterations": "a step that needs more iterations has failed",
+    "fixed_iterations": "always the iterations above, for a constant time a step",
+    "project_velocities": "velocities are made to fit the loops after every step",
+    "project_accelerations": "accelerations are made to fit the loops after every step",
+    "hold_energy": "the energy that open loops hold is given back",
+    "tangent_terms": "terms of the tangent matrix of Newton's iteration",
+    "refactor": "when the tangent matrix is factorised anew",
+    "projection_metric": "weight of the projections onto the loops: the tangent matrix or the masses",
+}
+
+
+def option_title(name: str) -> str:
+    """Return an option of a Simulation in words."""
+    return OPTION_TITLES.get(name, name.replace("_", " "))

@@ -266,6 +266,9 @@ def distance(vector: Array) -> float:
 # ---- the connection --------------------------------------------------------------------------------------------------
 
 
+PLAIN = "the result holds numbers only, so bodies are rods to their mass centres; --of MODEL adds shapes and joints"
+
+
 class PlaybackConnection(Inbox):
     """Plays ``result`` against the wall clock, sample by sample, without a thread.
 
@@ -284,6 +287,8 @@ class PlaybackConnection(Inbox):
         self._t = self.recording.t
         self._scene = self.recording.describe(description)
         self._messages.extend(Message("warning", text) for text in self._scene.warnings)
+        if description is None:
+            self._messages.append(Message("info", PLAIN))
         self._sample, self._playing, self._speed = 0, False, 1.0
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began

@@ -7,10 +7,7 @@ class Arrows {
     Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length, tips: [] });
     const parts = { shaft: 1, head: 1, "moment shaft": 1, "moment head": 2 };
     this.drawn = Object.entries(parts).map(([name, each]) => {
-      const { vertices, normals } = given.meshes[name.split(" ").pop()];
-      const geometry = new THREE.BufferGeometry()
-        .setAttribute("position", new THREE.BufferAttribute(vertices, 3))
-        .setAttribute("normal", new THREE.BufferAttribute(normals, 3));
+      const geometry = solid(given.meshes[name.split(" ").pop()]);
       const mesh = new THREE.InstancedMesh(geometry, new THREE.MeshLambertMaterial({ side: THREE.DoubleSide }), each * this.count);
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
       mesh.frustumCulled = false;
@@ -73,12 +70,13 @@ class Arrows {
     const { steps, next } = this.given.looks, wanted = this.newtons * (up ? next : 1 / next);
     const power = 10 ** Math.floor(Math.log10(wanted)), off = (one) => Math.abs(Math.log((one * power) / wanted));
     const round = steps.reduce((best, one) => (off(one) < off(best) ? one : best)) * power;
+    this.chosen = true;
     this.moment *= round / this.newtons;
     this.newtons = round;
   }
 
   get sentence() {
-    const shown = (value) => String(Number(value.toPrecision(3)));
-    return `arrows: 1 m is ${shown(this.newtons)} N, with two heads ${shown(this.moment)} N m`;
+    const [unit, words] = this.given.unit, shown = (value) => String(Number((unit * value).toPrecision(3)));
+    return `arrows: ${words} is ${shown(this.newtons)} N, with two heads ${shown(this.moment)} N m`;
   }
 }

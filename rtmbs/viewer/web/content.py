@@ -44,6 +44,7 @@ from rtmbs.viewer.scene.shapes import (
 )
 from rtmbs.viewer.scene.theme import THEMES, theme_named
 from rtmbs.viewer.session.commands import SPEEDS
+from rtmbs.viewer.text import metric
 
 Array = NDArray[np.float64]
 
@@ -315,6 +316,7 @@ def reactions(scene: Scene, wrenches: Array, scale: Scale) -> dict[str, Any]:
             "newtons": scale.newtons,
             "moment": scale.moments,
             "length": scale.length,
+            "unit": [scale.unit, metric(scale.unit)],
             "radius": scene.radius,
             "looks": LOOKS,
             "meshes": {

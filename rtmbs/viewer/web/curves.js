@@ -270,6 +270,15 @@ class Curves {
     return [low - spare, high + spare];
   }
 
+  // As Panel.least of results/curves.py: moments without a lever beside the forces of their channel are rounding.
+  least(panel) {
+    let force = 0;
+    for (const { y, from, end } of this.curvesOf({ curves: panel.forces.map((number) => [number, "", 0, this.content.channels[number].run, ""]) })) {
+      for (let k = from; k < end; k++) if (Math.abs(y[k]) > force && Number.isFinite(y[k])) force = Math.abs(y[k]);
+    }
+    return Math.max(panel.least, this.content.plots.no_lever * force);
+  }
+
   offset(low, high) {
     const span = high - low;
     if (!(span > 0) || Math.max(Math.abs(low), Math.abs(high)) < this.content.plots.offset * span) return 0;
@@ -304,7 +313,7 @@ class Curves {
   // Draw axes and curves of a panel into a box of a pen; return its curves and where numbers are.
   paint(pen, panel, box, look) {
     const curves = this.curvesOf(panel), log = panel.log && !this.spectral;
-    let up = this.range(curves, "y", log, panel.least), wide = this.overTime ? this.span : this.range(curves, "x");
+    let up = this.range(curves, "y", log, this.least(panel)), wide = this.overTime ? this.span : this.range(curves, "x");
     if (this.spectral) wide = [0, wide[1]];
     else if (!this.overTime) [wide, up] = this.oneScale(panel, wide, up, box.right - box.left, box.low - box.top);
     const x = (value) => box.left + ((value - wide[0]) / (wide[1] - wide[0])) * (box.right - box.left);

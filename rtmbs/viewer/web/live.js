@@ -137,7 +137,7 @@ class Live {
     const { reactions } = this.page.content, { arrows } = this.page.stage;
     reactions.forces.set(next(reactions.forces.length));
     reactions.moments.set(next(reactions.moments.length));
-    if (!this.scaled) Object.assign(arrows, { newtons, moment });
+    if (!arrows.chosen) Object.assign(arrows, { newtons, moment });
     this.scaled = true;
   }
 
@@ -205,24 +205,25 @@ class Live {
   }
 
   // The step, and the options that are words.
-  addOptions({ choices, settable }) {
+  addOptions({ choices, words: titles, settable }) {
     const found = {};
     if (!settable) return found;
-    const row = (name, field) => {
+    const row = ([title, tip], field) => {
       const label = document.createElement("label");
-      label.append(name, field);
+      label.title = tip;
+      label.append(title, field);
       byId("inputs").append(label);
     };
     const step = document.createElement("input");
     Object.assign(step, { type: "number", step: "any", min: 0 });
     step.addEventListener("change", () => this.ask({ do: "option", name: "h", value: Number(step.value) / 1000 }));
-    row("step h [ms]", step);
+    row([`${titles.h[0]} [ms]`, titles.h[1]], step);
     found.h = (value) => { if (document.activeElement !== step) step.value = Number((1000 * value).toPrecision(6)); };
     for (const [name, words] of Object.entries(choices)) {
       const select = document.createElement("select");
       select.append(...words.map((word) => new Option(word)));
       select.addEventListener("change", () => this.ask({ do: "option", name, value: select.value }));
-      row(name.replaceAll("_", " "), select);
+      row(titles[name], select);
       found[name] = (value) => { if (document.activeElement !== select && value !== null) select.value = value; };
     }
     return found;
@@ -357,9 +358,9 @@ function store() {
 }
 
 function keepCamera({ stage }) {
-  const { camera, controls, parallel, theme } = stage;
+  const { camera, controls, parallel, theme, held } = stage;
   store()?.setItem(KEPT, JSON.stringify({
-    position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme,
+    position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme, held,
   }));
 }
 
@@ -368,9 +369,10 @@ function restoreCamera(page) {
   store()?.removeItem(KEPT);
   if (!kept) return;
   stage.setParallel(kept.parallel);
+  setTheme(page, kept.theme);
+  if (kept.held) return; // the user has not moved it: what is shown now is fitted
   stage.camera.position.set(...kept.position);
   stage.controls.target.set(...kept.target);
   stage.camera.zoom = kept.zoom;
-  setTheme(page, kept.theme);
   stage.kept = true;
 }

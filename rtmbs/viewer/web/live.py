@@ -24,12 +24,13 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.results.curves import LIVE_WINDOW
+from rtmbs.results.curves import LIVE_WINDOW, shown_unit
 from rtmbs.viewer import keys
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
-from rtmbs.viewer.session.commands import Seek, ShowReactions
+from rtmbs.viewer.session.commands import OPTION_TIPS, Seek, ShowReactions, option_title
 from rtmbs.viewer.session.connection import Connection
 from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
@@ -85,6 +86,8 @@ class LiveScene:
 
     def __init__(self, description: SceneDescription, frame: Frame, paging: PageOptions) -> None:
         self.description, self._scale = description, Scale(description)
+        self._scale.grows = True
+        self._knows_way = knows_way(frame)
         scenes = scenes_of(description, frame)
         self._scene = next(iter(scenes.values()))
         drawn = {name: pieces(scene) for name, scene in scenes.items()}
@@ -119,13 +122,17 @@ class LiveScene:
         return [len(batch) > 0 for batch in self._scene.batches() if id(batch) not in self._pull]
 
     def fits(self, frame: Frame) -> bool:
-        """Show a frame; False when a new page is needed: the frame has more parts than this one."""
-        if frame.generation != self.description.generation:
+        """Show a frame; False when a new page is needed: the frame has more parts, or knows where the motion goes."""
+        if frame.generation != self.description.generation or self.lacks_way(frame):
             return False
         self._scene.show(frame)
         if any(now and not before for now, before in zip(self._filled(), self._offered, strict=True)):
             return False
         return all(len(piece_array(self._pieces[k].drawn)) <= count for k, count in self._loose.items())
+
+    def lacks_way(self, frame: Frame) -> bool:
+        """True for a frame that knows where the motion goes, which this page did not: its floor may lie too high."""
+        return knows_way(frame) and not self._knows_way
 
     def picture(self, frame: Frame, curves: tuple[dict[str, Any], Array] | None) -> bytes:
         """Return a message: the length of its head, the head as JSON, and numbers as float32.
@@ -147,12 +154,17 @@ class LiveScene:
         return struct.pack("<I", len(text)) + text + np.concatenate(numbers).astype("<f4").tobytes()
 
 
+def knows_way(frame: Frame) -> bool:
+    """True when a frame tells where the mechanism will be in the first seconds: floor and picture hold that."""
+    return bool(np.isfinite(frame.way[0, 0]))
+
+
 def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     """Return inputs, options and channels of a page, with the ends of their sliders."""
     inputs = [
         {
             "name": one.name,
-            "unit": one.unit,
+            "unit": shown_unit(one.unit),
             "value": frame.inputs[one.place].tolist(),
             "ends": [slider_range(float(value)) for value in one.default],
         }
@@ -162,12 +174,15 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
+        "words": {name: [option_title(name), OPTION_TIPS[name]] for name in ("h", *description.choices)},
         "channels": [
             *([name, ""] for name in built_in_plots(description)),
             *([name, unit_words(unit)] for name, unit in units(description).items()),
         ],
         "settable": description.live,
         "window": LIVE_WINDOW if description.live else None,
+        "directions": np.round(DIRECTIONS, 4).tolist(),
+        "reach": MOTION_LIMIT,
     }
 
 
@@ -292,7 +307,7 @@ class LiveServer:
         if told:
             self._tell(told)
         frame = self.connection.latest()
-        if frame is None or not self._viewers:
+        if frame is None or not (self._viewers or self._scene.lacks_way(frame)):
             return
         if not self._scene.fits(frame):
             await self._renew(frame)
@@ -354,7 +369,8 @@ class LiveServer:
         if description.generation != frame.generation:
             return
         self._scene, self._page = LiveScene(description, frame, self.paging), None
-        self._reader = RequestReader(description)
+        if (command := self._reader.change_description(description)) is not None:
+            self.connection.send(command)  # the curves of a viewer stay while its page is loaded anew
         self._say(json.dumps({"reload": True}))
 
     def _seek(self, t: float) -> Seek:

@@ -219,7 +219,7 @@ def export(
         if seconds is not None:
             raise InputError("seconds are for a mechanism that is run; a recorded result is shown as long as it is")
         recording = playback(target, model)
-        warnings = tuple(message.text for message in recording.messages())
+        warnings = tuple(message.text for message in recording.messages() if message.kind == "warning")
         page = write_page(recording, path, paging)
         return replace(page, warnings=warnings + page.warnings)
     paging = paging or PageOptions()

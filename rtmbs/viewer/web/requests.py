@@ -141,13 +141,27 @@ class RequestReader:
         assert isinstance(grabbed, Grab)
         return Drag(grabbed.body, grabbed.point, grabbed.target, whole(given, "gesture", FARTHEST))
 
+    def change_description(self, description: SceneDescription) -> Command | None:
+        """Read for another mechanism, or for more of the same; return the command that plots the same channels again.
+
+        None when nothing was plotted, or nothing of it is left.
+        """
+        self.description = description
+        known = self._plottable()
+        names = [name for name in self.plotted.names if name in known]
+        self.plotted = Plotted()
+        return self.subscribe({"names": names}) if names else None
+
+    def _plottable(self) -> set[str]:
+        channels = self.description.channels
+        return {name for channel in channels for name in components(channel)} | {*built_in_plots(self.description)}
+
     def subscribe(self, given: Mapping[str, Any]) -> Command:
         """Return the command that plots channels by name."""
         names = given["names"]
-        built_in = built_in_plots(self.description)
-        if not isinstance(names, list) or len(names) > PLOTS + len(built_in):
+        if not isinstance(names, list) or len(names) > PLOTS + len(built_in_plots(self.description)):
             raise InputError(f"names is a list of at most {PLOTS} channels")
-        known = {name for channel in self.description.channels for name in components(channel)} | {*built_in}
+        known = self._plottable()
         for name in names:
             if not isinstance(name, str) or name not in known:
                 raise unknown_name("channel", str(name)[:LONGEST_WORD], known)

@@ -32,7 +32,7 @@ class Shadow {
     this.given = given;
     const texts = pieces.filter(({ casts, mesh }) => casts && mesh !== undefined);
     const count = pieces.reduce((sum, piece) => sum + (piece.instances?.length ?? 0), 0);
-    this.off = isSoftware(renderer) && count > given.crowd;
+    this.off = isSoftware(renderer.getContext()) && count > given.crowd;
     if (this.off) return;
     this.targets = [0, 1].map(() => new THREE.WebGLRenderTarget(given.pixels, given.pixels, { depthBuffer: false }));
     this.camera = new THREE.OrthographicCamera();
@@ -98,7 +98,7 @@ function uncut(mesh) {
 }
 
 // True without a graphics card.
-function isSoftware(renderer) {
-  const gl = renderer.getContext(), about = gl.getExtension("WEBGL_debug_renderer_info");
-  return WITHOUT_CARD.test(gl.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+function isSoftware(gl) {
+  const about = gl?.getExtension("WEBGL_debug_renderer_info");
+  return Boolean(gl) && WITHOUT_CARD.test(gl.getParameter(about ? about.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
 }

@@ -4,7 +4,27 @@
 const MARGIN = 1.08; // room around everything that is fitted
 const SMOOTH = 4, MANY = 20000; // points of a way between two pictures; a way of more pictures has one
 const BUTTONS = 44; // pixels at the upper border that are left free for them
+const SHARED = 100000; // numbers of a mesh, up to which its corners are compared
 const NEAREST = 0.002, FARTHEST = 60; // clip planes in distances of the eye
+
+// The geometry of a mesh. A corner that triangles share is worked out once: without a graphics card corners cost most.
+function solid({ vertices, normals }) {
+  const geometry = new THREE.BufferGeometry(), corners = new Map(), kept = [];
+  const put = (points, turned) => geometry
+    .setAttribute("position", new THREE.BufferAttribute(points, 3))
+    .setAttribute("normal", new THREE.BufferAttribute(turned, 3));
+  if (vertices.length > SHARED) return put(vertices, normals);
+  const index = Array.from({ length: vertices.length / 3 }, (_, k) => {
+    const key = `${vertices.slice(3 * k, 3 * k + 3)} ${normals.slice(3 * k, 3 * k + 3)}`;
+    if (!corners.has(key)) {
+      corners.set(key, corners.size);
+      kept.push(k);
+    }
+    return corners.get(key);
+  });
+  const only = (values) => Float32Array.from(kept.flatMap((k) => [...values.slice(3 * k, 3 * k + 3)]));
+  return put(only(vertices), only(normals)).setIndex(index);
+}
 
 class Stage {
   constructor(content, canvas, names) {
@@ -18,7 +38,9 @@ class Stage {
     this.goingWithAll = content.far;
     this.frames = new Float64Array(12 * content.bodies.length); // of the bodies now
     THREE.ColorManagement.enabled = false; // colours are those of the window, number by number
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+    const parts = content.pieces.reduce((sum, piece) => sum + (piece.mesh === undefined ? 0 : piece.count), 0);
+    const rough = parts > (content.shadow?.crowd ?? Infinity) && isSoftware(document.createElement("canvas").getContext("webgl2"));
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !rough }); // smooth edges cost most of a crowd
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
     this.scene = new THREE.Scene();
     this.makeEye();
@@ -53,6 +75,11 @@ class Stage {
     this.controls.zoomToCursor = true;
     this.controls.mouseButtons.MIDDLE = THREE.MOUSE.PAN;
     this.controls.minDistance = 0.01 * size;
+    this.held = false; // a live picture holds where its motion comes, until the user moves the picture
+    let moving = false;
+    this.controls.addEventListener("start", () => { moving = true; });
+    this.controls.addEventListener("change", () => { this.held &&= !moving; });
+    this.controls.addEventListener("end", () => { moving = false; });
     this.setParallel(this.content.parallel);
   }
 
@@ -99,6 +126,7 @@ class Stage {
     }
     this.resize();
     this.controls.update();
+    this.held = true;
   }
 
   goesWithItsBody() {
@@ -119,10 +147,40 @@ class Stage {
   // Tips of arrows, and the joints and points of a live page, which cannot know beforehand where a motion takes them.
   present() {
     const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [];
-    if (!this.content.live) return tips;
+    return this.content.live ? tips.concat(this.jointsAndPoints()) : tips;
+  }
+
+  jointsAndPoints() {
     const { b, at } = this.arrows?.given ?? { b: [], at: [] };
     const joints = b.map((body, joint) => this.world(body, at[joint]));
-    return tips.concat(joints, this.content.points.map(({ body, at: local }) => this.world(body, local)));
+    return joints.concat(this.content.points.map(({ body, at: local }) => this.world(body, local)));
+  }
+
+  // As Scene.remember of the window: what a picture of everything holds grows to where the motion of a live page came,
+  // and stays as it is when the mechanism goes too far for one picture.
+  remember() {
+    const { live: { directions, reach }, whole, size } = this.content;
+    if (this.goingWithAll || whole.length !== directions.length) return;
+    const points = this.jointsAndPoints();
+    const grown = directions.map(([a, b, c], k) => {
+      let [best, found] = [a * whole[k][0] + b * whole[k][1] + c * whole[k][2], null];
+      for (const point of points) {
+        const along = a * point.x + b * point.y + c * point.z;
+        if (along > best) [best, found] = [along, point];
+      }
+      return found ? found.toArray() : whole[k];
+    });
+    const span = (i) => Math.max(...grown.map((one) => one[i])) - Math.min(...grown.map((one) => one[i]));
+    if (Math.max(span(0), span(1), span(2)) > reach * size) return;
+    this.content.whole = grown;
+    if (this.held && grown.some((one, k) => one !== whole[k] && this.isOutside(one))) this.fit(this.direction());
+  }
+
+  // True for a point that the picture lacks.
+  isOutside(place) {
+    this.camera.updateMatrixWorld();
+    const { x, y } = new THREE.Vector3(...place).project(this.camera);
+    return Math.abs(x) > 1 || y < -1 || y > 1 - (2 * BUTTONS) / Math.max(this.canvas.clientHeight, 1);
   }
 
   direction() {
@@ -170,9 +228,7 @@ class Stage {
 
   addMesh(piece, places, instances, opacity) {
     const given = this.content.meshes[piece.mesh];
-    given.geometry ??= new THREE.BufferGeometry()
-      .setAttribute("position", new THREE.BufferAttribute(given.vertices, 3))
-      .setAttribute("normal", new THREE.BufferAttribute(given.normals, 3));
+    given.geometry ??= solid(given);
     const clear = opacity < 0.999;
     const material = new THREE.MeshLambertMaterial({
       side: THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
@@ -230,6 +286,7 @@ class Stage {
     this.time = time;
     const before = this.followedPoint();
     this.carry(k, between);
+    if (this.content.live) this.remember();
     for (const piece of this.pieces) this.place(piece, k, between);
     for (const [number, way] of this.ways) {
       const { body, at } = this.content.points[number];

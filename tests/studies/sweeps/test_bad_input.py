@@ -107,7 +107,7 @@ def test_a_missing_package_is_named(package, extra, monkeypatch, tmp_path):
     table = rtmbs.sweep(**GOOD)
     found = {
         "pyarrow": "rtmbs.studies.sweeps.result",
-        "distributed": "rtmbs.studies.sweeps.dask_engine",
+        "distributed": "rtmbs.studies.sweeps.engines",
         "pandas": "rtmbs.studies.sweeps.result",
     }
     monkeypatch.setattr(f"{found[package]}.find_spec", lambda name: None)

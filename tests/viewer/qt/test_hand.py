@@ -13,6 +13,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import build_rows
 from rtmbs.viewer.qt.window import system_theme
 from rtmbs.viewer.scene import view_cube
+from rtmbs.viewer.scene.elements import BODY, JOINT, Choice
 from rtmbs.viewer.scene.theme import DARK
 from rtmbs.viewer.session.commands import Drag, Play, Redo, SetInput, SetOption, Undo
 from rtmbs.viewer.session.connection import Message
@@ -135,7 +136,9 @@ def test_undo_takes_back_inputs_and_options(window):
 
 
 def test_two_clicks_measure(window, qtbot):
+    window.select(2)  # what was chosen before is no end
     window.act.measure()
+    assert window.statusBar().currentMessage() == "measure: click the first body or joint, or press D again for coupler"
     for body in ("crank", "rocker"):
         qtbot.mouseClick(window.canvas, LEFT, pos=QPoint(*np.round(pixel(window, body)).astype(int)))
     (reading,) = window.selection.readings()
@@ -143,6 +146,32 @@ def test_two_clicks_measure(window, qtbot):
     assert "crank to rocker: 1.000 m" in window.statusBar().currentMessage()
     window.act.forget_measures()
     assert window.selection.readings() == []
+
+
+def test_a_measured_line_is_seen_dashed_inside_of_a_body(window):
+    unmarked = window.canvas.picture().astype(float)
+    window.selection.measure([(Choice(BODY, "crank"), Choice(JOINT, "base"))])
+    (one,) = window.selection.readings()
+    ends = window.canvas.camera.project([one.reading.start, one.reading.start + one.reading.vector])[:, :2]
+    x, y = np.round(np.linspace(0.8 * ends[0] + 0.2 * ends[1], ends[1], 200)).astype(int).T
+    changed = np.abs(window.canvas.picture().astype(float) - unmarked)[y, x].max(axis=1) > 20.0
+    assert 0.2 < changed.mean() < 0.95
+
+
+def test_the_keyboard_alone_measures(window):
+    window.act.choose_next()
+    first = window.selection.choice
+    window.act.measure()
+    window.act.measure()
+    assert window.statusBar().currentMessage() == f"measure from {first.name}: click the other body or joint"
+    window.act.choose_next()
+    window.act.measure()
+    ((start, end),) = window.selection.pairs
+    assert (start, end) == (first, window.selection.choice)
+    window.act.measure()
+    window.act.choose_nothing()
+    window.act.measure()
+    assert window.statusBar().currentMessage() == "measured nothing"
 
 
 def test_the_pull_says_its_newtons(window):

@@ -14,9 +14,11 @@ from PySide6.QtTest import QTest
 
 import rtmbs
 from rtmbs.integrators.report import Outcome
+from rtmbs.results.curves import LIVE_WINDOW
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.qt.window import Window
+from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import section_normal_to
 from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
@@ -170,7 +172,7 @@ SWITCHES = (
     ("jacobian", "complex-step", commands.SetOption("jacobian", "complex-step")),
     ("h", 2.0, commands.SetOption("h", 2e-3)),
     ("amount", 1e7, commands.SetOption("penalty", 1e7)),
-    ("stiffening", PENALTIES[1], commands.SetOption("alpha", 1e10)),
+    ("stiffening", list(PENALTIES)[1], commands.SetOption("alpha", 1e10)),
     ("fixed_iterations", True, commands.SetOption("fixed_iterations", True)),
     ("max_iterations", 4, commands.SetOption("max_iterations", 4)),
     ("project_velocities", False, commands.SetOption("project_velocities", False)),
@@ -534,6 +536,23 @@ def test_opening_another_model_shows_it(qtbot, window):
     qtbot.waitUntil(lambda: old.over, timeout=LONGEST_MS)
     window.tick()
     assert window.title() == "failing"
+
+
+def test_what_is_opened_without_an_axis_is_seen_from_a_corner_and_a_run_is_plotted_whole(qtbot, window, tmp_path):
+    """The direction that suited a planar mechanism, and the last seconds of its session, do not stay."""
+    Simulation(motored().compile(), h=5e-3).run(0.1).save(tmp_path / "run.npz")  # numbers, and no joints
+    window.act.plots()
+    assert window.panels.plots.window_of_time == LIVE_WINDOW
+    planar = window.canvas.camera.axes()[2]
+    window.opener, old = lambda path: connect(path), window.connection
+    window.act.open_model(str(tmp_path / "run.npz"))
+    qtbot.waitUntil(lambda: (window.tick(), old.over and not window.description.live)[1], timeout=LONGEST_MS)
+    corner = Camera(ground=window.canvas.camera.ground)
+    corner.look("isometric")
+    np.testing.assert_allclose(window.canvas.camera.axes()[2], corner.axes()[2])
+    assert np.abs(planar - corner.axes()[2]).max() > 0.1
+    assert window.panels.plots.window_of_time is None
+    assert "numbers only" in window.log_panel.toPlainText()
 
 
 def test_ten_thousand_commands_are_taken_in(window):

@@ -90,6 +90,22 @@ def test_a_scale_fits_once_and_not_after_the_user_chose():
     assert other.newtons == 7.0
 
 
+def test_a_scale_that_grows_follows_forces_that_become_much_larger():
+    one, wrench = scale(), np.array([(0, 300.0, 0, 0, 0, 6.0)])
+    one.grows = True
+    one.fit(wrench)
+    fitted, proportion = one.newtons, one.moments / one.newtons
+    for factor in (2.0, 0.1):
+        one.fit(factor * wrench)
+        assert one.newtons == fitted, "arrows that the picture holds change nothing"
+    one.fit(20.0 * wrench)
+    assert 0.7 * one.length < 6000.0 / one.newtons < 2.0 * one.length
+    assert one.moments / one.newtons == pytest.approx(proportion, rel=1.0)
+    one.choose(7.0)
+    one.fit(1e6 * wrench)
+    assert one.newtons == 7.0
+
+
 def test_torques_on_a_body_turn_with_it():
     model = rtmbs.Model("top")
     body = model.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1), orientation=(np.cos(0.5), np.sin(0.5), 0, 0))

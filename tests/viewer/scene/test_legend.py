@@ -10,9 +10,10 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 import rtmbs
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.camera import Camera
-from rtmbs.viewer.scene.legend import WIDE, metric, scale_bar
+from rtmbs.viewer.scene.legend import WIDE, scale_bar
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import connect, playback
+from rtmbs.viewer.text import metric
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, hide_info, open_window

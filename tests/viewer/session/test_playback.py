@@ -21,7 +21,7 @@ from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.session.connect import connect, playback
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.playback import PlaybackConnection, Recording
+from rtmbs.viewer.session.playback import PLAIN, PlaybackConnection, Recording
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 
@@ -132,7 +132,9 @@ def test_a_loop_plays_over_and_over():
 
 def test_nothing_can_be_changed(connection):
     connection.send(SetInput("motor.torque", 1.0))
-    (message,) = connection.messages()
+    plain, message = connection.messages()
+    assert plain.kind == "info"
+    assert plain.text == PLAIN, "a result without its model says why bodies are rods"
     assert (message.kind, "recorded result" in message.text) == ("warning", True)
 
 

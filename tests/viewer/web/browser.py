@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.patience import LONGEST_MS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--use-angle=swiftshader",
@@ -28,18 +30,31 @@ for k, one in enumerate(ours):
     os.dup2(one, 3 + k)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
+# What an output may do where an editor is strict: no address of the network, and modules from memory alone.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src https:; child-src https: data:"
+)
 MISSING = "no browser is installed (Debian: chromium)"
 READY = "new Promise((done) => { const look = () => %s ? done() : setTimeout(look, 10); look(); })"
-HELPERS = """
+HELPERS = (
+    f"    const LONGEST = {LONGEST_MS};"
+    + """
     const page = window.rtmbs;
     const told = {};
     const wait = (ms) => new Promise((done) => setTimeout(done, ms));
     const drawn = async () => {
       for (const before = page.drawn; page.drawn === before;) await new Promise((done) => requestAnimationFrame(done));
     };
+    const sure = async (true_) => {
+      for (const end = Date.now() + LONGEST; !true_(); await wait(20)) {
+        if (Date.now() > end) throw new Error(`this never held: ${true_}`);
+      }
+    };
     const press = (key, more) => dispatchEvent(new KeyboardEvent("keydown", { key, ...more }));
     const click = (id) => document.getElementById(id).click();
 """
+)
 
 
 def program() -> str | None:
@@ -122,8 +137,8 @@ class Browser:
     def run(self, script: str, helpers: str = HELPERS) -> dict[str, Any]:
         """Return what a script wrote into ``told``.
 
-        The script may use ``page`` (window.rtmbs), ``wait(ms)``, ``drawn()`` for the next picture, ``press(key)`` and
-        ``click(id)``.
+        The script may use ``page`` (window.rtmbs), ``wait(ms)``, ``drawn()`` for the next picture,
+        ``sure(condition)`` to wait until a function returns true, ``press(key)`` and ``click(id)``.
         """
         start = helpers or "const told = {};"
         text = f"(async () => {{ {start} {script}\n return JSON.stringify(told); }})()"

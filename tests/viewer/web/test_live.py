@@ -2,8 +2,8 @@
 
 import asyncio
 import json
+import re
 import threading
-import time
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from rtmbs.results.curves import LIVE_WINDOW, spectrum
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer
-from tests.patience import LONGEST
+from tests.patience import LONGEST, wait_until
 from tests.viewer.mechanisms import motored
 
 
@@ -109,6 +109,33 @@ def test_another_origin_and_another_secret_are_refused(served):
     ):
         with pytest.raises(InvalidStatus), socket_to(address, additional_headers=headers):
             pass
+
+
+def test_a_page_has_the_floor_and_the_picture_of_the_motion_that_is_known():
+    """The session looks ahead after its first frame; the page that was made of that frame is made anew.
+
+    Curves that were asked for before stay.
+    """
+    served = Served()
+    try:
+        with socket_to(served.live) as socket:
+            ask(socket, do="subscribe", names=["base.angle"])
+            ask(socket, do="step", count=3)
+            until(socket, lambda head: head["step"] == 3)
+        wait_until(lambda: np.isfinite(served.connection.latest().way[0, 0]))
+        described, way = served.connection.describe(), served.connection.latest().way
+        pattern = re.compile(r'<script id="content" type="application/json">(.*?)</script>', re.DOTALL)
+        up = -described.gravity / np.linalg.norm(described.gravity)
+
+        def content():
+            return json.loads(pattern.search(get(served.address, urlsplit(served.address).path)[1])[1])
+
+        wait_until(lambda: min(np.array(content()["whole"]) @ up) <= (way @ up).min() + 1e-4)
+        assert content()["live"]["reach"] > 1.0
+        with socket_to(served.live) as socket:
+            until(socket, lambda head: head.get("curves", {}).get("names") == ["base.angle"])
+    finally:
+        served.close()
 
 
 def flood(socket):
@@ -248,8 +275,7 @@ def test_reactions_are_worked_out_while_any_viewer_shows_them(served):
             assert "arrows" in head, "the other viewer took the arrows of this one away"
         with socket_to(served.live) as other:
             ask(other, do="reactions", on=True)
-        while len(served.server._viewers) > 1:
-            time.sleep(0.01)
+        wait_until(lambda: len(served.server._viewers) == 1)
         ask(one, do="step", count=1)
         assert "arrows" in until(one, lambda head: head["step"] == 2)[0], "one who goes takes no arrows of another away"
     with socket_to(served.live) as one:  # the last one who asked has gone
@@ -275,8 +301,7 @@ def test_memory_of_viewers_that_went_is_released(served):
     for _ in range(5):
         with socket_to(served.live) as socket:
             next(pictures(socket))
-    while served.server._viewers:
-        time.sleep(0.01)
+    wait_until(lambda: not served.server._viewers)
 
 
 def test_an_address_that_is_taken_is_said():
@@ -309,7 +334,6 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     browser.open(served.address)
     told = browser.run(
         """
-        const sure = async (true_) => { while (!true_()) await wait(20); };
         await sure(() => page.live.pictures > 0);
         told.window = page.curves.windowChoice.value;
         page.player.play();
@@ -321,15 +345,29 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         told.paused = !page.player.playing;
         told.arrows_before = page.stage.shown.reactions;
         page.actions.reactions();
+        const rest = page.player.place;
         page.player.step(1);
-        await sure(() => page.live.scaled && page.stage.shown.reactions);
+        await sure(() => page.player.place === rest + 1 && page.live.scaled && page.stage.shown.reactions);
         told.arrows = [...page.content.reactions.forces].some((one) => one !== 0.0);
         page.actions.reactions();
+        const { b, at } = page.content.reactions, first = page.content.whole;
+        const joints = () => b.map((body, k) => page.stage.world(body, at[k]));
+        const fitted = (places) => {
+          page.stage.fit(page.stage.direction());
+          page.stage.camera.updateMatrixWorld();
+          return places.map((place) => place.clone().project(page.stage.camera).toArray());
+        };
         page.content.whole = [[0, 0, 0]];  // as if the motion had left all that the first picture held
-        page.stage.fit(page.stage.direction());
-        page.stage.camera.updateMatrixWorld();
-        const { b, at } = page.content.reactions;
-        told.joints = b.map((body, k) => page.stage.world(body, at[k]).project(page.stage.camera).toArray());
+        told.joints = fitted(joints());
+        page.content.whole = first.map(() => [0, 0, 0]);
+        page.stage.show(0, 0);
+        const earlier = joints();
+        const moved = () => Math.max(...joints().map((one, k) => one.distanceTo(earlier[k])));
+        page.player.step(60);  // pictures come while these steps are taken
+        await sure(() => page.player.place === rest + 61 && moved() > 0.1);
+        told.earlier = fitted(earlier);
+        page.player.step(-60);
+        await sure(() => page.player.place === rest + 1 && moved() < 1e-6);
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -357,6 +395,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
     assert told["arrows"], "the first press shows them"
     assert np.abs(np.array(told["joints"])[:, :2]).max() < 1.0, "what is fitted holds the present pose"
+    assert np.abs(np.array(told["earlier"])[:, :2]).max() < 1.0, "and the poses before"
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]

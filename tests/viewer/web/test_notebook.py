@@ -11,6 +11,7 @@ from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
+from tests.viewer.web.browser import POLICY
 
 MODEL = motored(torque=3.0)
 
@@ -20,7 +21,8 @@ def test_a_run_is_kept_in_the_cell(browser, tmp_path):
     shown = rtmbs.show(result, model=MODEL)
     assert repr(shown) == "Shown(a run; a notebook draws it as the last line of a cell)"
     page = tmp_path / "cell.html"
-    page.write_text(f"<!doctype html><body>{shown._repr_html_()}</body>", encoding="utf-8")
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    page.write_text(f"<!doctype html>{policy}<body>{shown._repr_html_()}</body>", encoding="utf-8")
     browser.open(page, ready="document.querySelector('iframe').contentWindow.rtmbs")
     told = browser.run(
         """

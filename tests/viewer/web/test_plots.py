@@ -184,6 +184,22 @@ def test_rounding_noise_is_a_constant_as_in_the_window(browser, page):
     assert told["ranges"][2][1] < 1e-16, "no size of a force is known to be rounding"
 
 
+def test_moments_that_are_rounding_beside_their_forces_are_constant(browser, page):
+    told = browser.run(
+        """
+        const { content } = page.curves, channels = content.channels, times = content.curve_t;
+        const full = (k, value) => ({ ...channels[k], values: channels[k].values.map(() => value) });
+        const [force, moment] = [full(0, 6), full(1, 1e-14)];
+        moment.values[3] = 0;
+        Object.assign(content, { channels: [force, moment] });
+        const least = (forces) => page.curves.least({ least: 0, forces, curves: [[1, "", 0, 0, ""]] });
+        told.least = [least([0]), least([])];
+        Object.assign(content, { channels, curve_t: times });
+        """
+    )
+    assert told["least"] == pytest.approx([6e-12, 0.0])
+
+
 def test_the_page_has_the_colours_of_the_window(page):
     assert json.dumps(WHITE.plots, separators=(",", ":")) in page.read_text(encoding="utf-8")
 

@@ -52,6 +52,20 @@ GOOD = {
 }
 
 
+def test_plots_stay_when_the_mechanism_is_described_anew():
+    """The tickets go on, so that curves of before are not taken for those of the new description."""
+    reader = RequestReader(DESCRIPTION)
+    assert reader.change_description(DESCRIPTION) is None, "nothing was plotted"
+    reader.read('{"do": "subscribe", "names": ["Energy balance", "base.angle", "crank.position[x]"]}')
+    plotted = reader.plotted
+    assert reader.change_description(DESCRIPTION) == commands.Subscribe(("base.angle", "crank.position[x]"), 2)
+    assert reader.plotted == plotted
+    fewer = replace(DESCRIPTION, channels=CHANNELS[:1])
+    assert reader.change_description(fewer) == commands.Subscribe(("base.angle",), 3)
+    assert reader.change_description(replace(DESCRIPTION, channels=(), live=False)) is None
+    assert not reader.plotted.names
+
+
 @pytest.mark.parametrize("text", GOOD)
 def test_a_request_is_a_command(text):
     assert RequestReader(DESCRIPTION).read(text) == GOOD[text]
