@@ -26,6 +26,7 @@ from rtmbs.integrators.multiplier_bounds import (
     may_yield,
     share_closed,
     share_of_floor,
+    slack,
     still_missing,
     suspicious,
     yet_to_come,
@@ -46,7 +47,7 @@ from rtmbs.integrators.newton import (
     verdict,
 )
 from rtmbs.integrators.newton_restarts import Damped, restart
-from rtmbs.integrators.projection import project_repeatedly, project_velocities
+from rtmbs.integrators.projection import largest, project_repeatedly, project_velocities, slowest
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
@@ -71,6 +72,7 @@ from rtmbs.integrators.settings import (
     PUSHED,
     REMAINS,
     RESIDUAL_TICKS,
+    SLOWEST,
     STEADY_TRY,
     VELOCITY_VIOLATION,
     Settings,
@@ -87,6 +89,7 @@ class TrapezoidalStep:
         self.equations, self.settings, self.stats = equations, settings, stats
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
         self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left
+        self.gap = 0.0  # |Phi| / scale of the finished state, the largest
 
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
         """Predict, correct, project; ``new`` is complete only when the answer is good.
@@ -253,7 +256,8 @@ class TrapezoidalStep:
             z, zd, zdd = self.iterate_at(increment, old)
             Phi = equations.close(z, old.R0)
             self.note(Phi, POSITION_VIOLATION)
-            if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
+            self.gap = largest(Phi, settings)
+            if not self.gap <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
             lam = self.lam
             if settings.mass_metric and equations.m:
@@ -270,6 +274,7 @@ class TrapezoidalStep:
                 zdd, Phidd, sizes, _ = project_repeatedly(equations, settings, weight, zdd, Phidd, lam.__iadd__)
                 stats[PROJECTIONS] += len(sizes) - 1
                 stats[PUSHED] += settings.held * sum(sizes[1:])
+                stats[SLOWEST] = max(stats[SLOWEST], slowest(sizes))
                 stats[REMAINS] = settings.held * yet_to_come(sizes[-1], sizes[-2]) if len(sizes) > 1 else 0.0
             self.note(Phidd, ACCELERATION_VIOLATION)
             self.left = Phid, Phidd
@@ -328,12 +333,13 @@ class TrapezoidalStep:
 
         Where loops are closed Phi_z^T is another one, by dP. What balances dP lam is the error of lam.
         """
-        settings, equations, scale = self.settings, self.equations, self.settings.scale
+        settings, equations = self.settings, self.equations
+        if not slack(settings, self.stats, self.gap):
+            return 0.0
         Phi = equations.close(new.z, new.R0)
         way = equations.solve_for_impulse(0.25 * settings.h**2 * equations.alpha * Phi)
-        gap, left = (np.max(np.abs(open_by) / scale) for open_by in (Phi, Phi + equations.apply_Phi_z(way)))
-        share = share_closed(gap, left)
-        if not may_yield(gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
+        share = share_closed(self.gap, largest(Phi + equations.apply_Phi_z(way), settings))
+        if not may_yield(self.gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
             return 0.0
         there = equations.close(new.z + way, new.R0)
         force = equations.pull_back(new.lam)

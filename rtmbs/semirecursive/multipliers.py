@@ -145,12 +145,12 @@ def largest_size(values, sizes):
 
 
 @inner_kernel
-def closed_share(tables, lu, work, settings, alpha, ws):
+def closed_share(tables, lu, work, settings, alpha, gap, ws):
     """ws.dz = the motion that closes loops at the state evaluated last, by the last factor; returns the share it does.
 
     -1 when multipliers there are those of closed loops, as near as ``may_yield`` tells.
     """
-    q4, gap = 0.25 * settings.h * settings.h, largest_size(ws.Phi, settings.scale)
+    q4 = 0.25 * settings.h * settings.h
     for row in range(len(alpha)):
         ws.impulse[row] = q4 * alpha[row] * ws.Phi[row]
     for i in range(len(ws.dz)):
@@ -165,12 +165,15 @@ def closed_share(tables, lu, work, settings, alpha, ws):
 
 
 @coarse_kernel
-def yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, share, ws, stats):
-    """Return by how much of its floor a multiplier of ``new`` is off because its loops yield.
+def yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, gap, ws, stats):
+    """Return by how much of its floor a multiplier of ``new`` is off because its loops yield; 0 where they hardly do.
 
-    ws.dz closes ``share`` of their gap. There Phi_z^T is another one, by dP. What balances dP lam, in the metric M, is
-    the error of lam. NO_FACTOR when M with the penalties has none; takes the factor's place.
+    Loops are open by ``gap``. Where they are closed Phi_z^T is another one, by dP. What balances dP lam, in the metric
+    M, is the error of lam. NO_FACTOR when M with the penalties has none; takes the factor's place.
     """
+    share = closed_share(tables, lu, work, settings, alpha, gap, ws)
+    if share < 0.0:
+        return 0.0
     load_floors(settings, new.lam, acceleration, ws.floor)
     for i in range(len(ws.z)):
         ws.z[i], ws.residual[i] = new.z[i] + ws.dz[i], 0.0

@@ -11,7 +11,7 @@ Projections have the form of METHODS 1.12. Further tries of a failed step are a 
 
 import numpy as np
 
-from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, suspicious
+from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, slack, suspicious
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -75,7 +75,6 @@ from rtmbs.semirecursive.law_kernels import end_states
 from rtmbs.semirecursive.law_states import follow_states, keep_states
 from rtmbs.semirecursive.multipliers import (
     NO_FACTOR,
-    closed_share,
     factor_copy,
     factor_mass_metric,
     finite,
@@ -323,9 +322,9 @@ def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, sta
     if ending != CONVERGED:
         return ending
     acceleration, found = fastest(settings, new), 0.0
-    share = closed_share(tables, lu, work, settings, alpha, ws)
-    if share > 0.0:
-        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, share, ws, stats)
+    gap = relative_violation(ws.Phi, settings.scale)
+    if slack(settings, stats, gap):
+        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, gap, ws, stats)
     if 0.0 <= found <= FOUND and suspicious(
         settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]
     ):
