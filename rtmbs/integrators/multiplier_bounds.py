@@ -8,7 +8,7 @@ Compiled, and used by the readable step and by the fused step alike.
 
 import numpy as np
 
-from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, PUSHED, REMAINS, SLOWEST, SMALL_FIRST
+from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, OPEN, PUSHED, REMAINS, SLOWEST, SMALL_FIRST
 from rtmbs.jit.compiled import kernel
 
 MISS = 1e-2  # of its floor: what a multiplier may be off by
@@ -20,7 +20,7 @@ ROUNDS = 3  # of the augmented Lagrangian that solves for it
 NOISE = 1e-2 * MISS  # share of a floor that is rounding when it does not contract
 STUCK = 1e-9  # contraction that is none
 FAR = 1e-2 * FOUND  # square of the way back to closed loops, over their gap, from which on a yielding is looked at
-SLACK = 1e-2 * FAR  # the same, as the slowest projection bounds it, from which on the way back is solved for
+SLACK = 0.1 * FAR  # the same, as the slowest projection bounds it, from which on the way back is solved for
 LEAST_CLOSED = 1e-2  # share of the gap of loops that one solution closes, at least, as far as it is extrapolated
 
 
@@ -110,15 +110,15 @@ def suspicious(settings, stats, rate, acceleration, stiff):
 
 
 @kernel
-def slack(settings, stats, gap):
-    """True when loops that are open by ``gap``, in typical sizes, hold a direction so weakly that they may yield.
+def slack(settings, stats):
+    """True when loops hold a direction so weakly that they may yield, as the projections tell.
 
-    An iteration of the projections leaves 1 / (1 + held s^2) of a violation in a direction that loops hold by s. The
-    way back to closed loops is gap / s there. Its square over the gap is no more than held gap times the largest share
-    left, and a hundredth of its bound allows for violations that lie elsewhere.
+    An iteration leaves 1 / (1 + held s^2) of a violation in a direction that loops hold by s. The way back to closed
+    loops is gap / s there, so its square over the gap is held gap times that share. SLACK is a thousandth of FOUND,
+    for most of a violation may lie in other directions. Where no iteration was made, nothing is known of s.
     """
     slowest = stats[SLOWEST] if stats[SLOWEST] > 0.0 else 1.0
-    return not slowest * settings.held * gap <= SLACK
+    return not slowest * settings.held * stats[OPEN] <= SLACK
 
 
 @kernel

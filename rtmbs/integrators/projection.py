@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import StepEquations
 from rtmbs.integrators.newton import LEFT_OVER
-from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PROJECTIONS, PUSHED, SLOWEST, Settings, StateArrays
+from rtmbs.integrators.settings import (
+    FACTORISATIONS,
+    NEAR_SINGULAR,
+    PROJECTIONS,
+    PUSHED,
+    SLOWEST,
+    Settings,
+    StateArrays,
+)
 
 Array = NDArray[np.float64]
 

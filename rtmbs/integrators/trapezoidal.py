@@ -65,6 +65,7 @@ from rtmbs.integrators.settings import (
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
+    OPEN,
     PAPER,
     PHASES,
     POSITION_VIOLATION,
@@ -89,7 +90,6 @@ class TrapezoidalStep:
         self.equations, self.settings, self.stats = equations, settings, stats
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
         self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left
-        self.gap = 0.0  # |Phi| / scale of the finished state, the largest
 
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
         """Predict, correct, project; ``new`` is complete only when the answer is good.
@@ -256,8 +256,8 @@ class TrapezoidalStep:
             z, zd, zdd = self.iterate_at(increment, old)
             Phi = equations.close(z, old.R0)
             self.note(Phi, POSITION_VIOLATION)
-            self.gap = largest(Phi, settings)
-            if not self.gap <= settings.loop_tolerance:
+            stats[OPEN] = largest(Phi, settings)
+            if not stats[OPEN] <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
             lam = self.lam
             if settings.mass_metric and equations.m:
@@ -333,13 +333,13 @@ class TrapezoidalStep:
 
         Where loops are closed Phi_z^T is another one, by dP. What balances dP lam is the error of lam.
         """
-        settings, equations = self.settings, self.equations
-        if not slack(settings, self.stats, self.gap):
+        settings, equations, gap = self.settings, self.equations, self.stats[OPEN]
+        if not slack(settings, self.stats):
             return 0.0
         Phi = equations.close(new.z, new.R0)
         way = equations.solve_for_impulse(0.25 * settings.h**2 * equations.alpha * Phi)
-        share = share_closed(self.gap, largest(Phi + equations.apply_Phi_z(way), settings))
-        if not may_yield(self.gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
+        share = share_closed(gap, largest(Phi + equations.apply_Phi_z(way), settings))
+        if not may_yield(gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
             return 0.0
         there = equations.close(new.z + way, new.R0)
         force = equations.pull_back(new.lam)

@@ -15,7 +15,7 @@ from rtmbs.integrators.multiplier_bounds import (
     share_of_floor,
     still_missing,
 )
-from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
+from rtmbs.integrators.settings import FACTORISATIONS, OPEN, REMAINS
 from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.numerics.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
@@ -145,12 +145,12 @@ def largest_size(values, sizes):
 
 
 @inner_kernel
-def closed_share(tables, lu, work, settings, alpha, gap, ws):
+def closed_share(tables, lu, work, settings, alpha, ws, stats):
     """ws.dz = the motion that closes loops at the state evaluated last, by the last factor; returns the share it does.
 
     -1 when multipliers there are those of closed loops, as near as ``may_yield`` tells.
     """
-    q4 = 0.25 * settings.h * settings.h
+    q4, gap = 0.25 * settings.h * settings.h, stats[OPEN]
     for row in range(len(alpha)):
         ws.impulse[row] = q4 * alpha[row] * ws.Phi[row]
     for i in range(len(ws.dz)):
@@ -165,13 +165,13 @@ def closed_share(tables, lu, work, settings, alpha, gap, ws):
 
 
 @coarse_kernel
-def yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, gap, ws, stats):
+def yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
     """Return by how much of its floor a multiplier of ``new`` is off because its loops yield; 0 where they hardly do.
 
-    Loops are open by ``gap``. Where they are closed Phi_z^T is another one, by dP. What balances dP lam, in the metric
-    M, is the error of lam. NO_FACTOR when M with the penalties has none; takes the factor's place.
+    Where loops are closed Phi_z^T is another one, by dP. What balances dP lam, in the metric M, is the error of lam.
+    NO_FACTOR when M with the penalties has none; takes the factor's place.
     """
-    share = closed_share(tables, lu, work, settings, alpha, gap, ws)
+    share = closed_share(tables, lu, work, settings, alpha, ws, stats)
     if share < 0.0:
         return 0.0
     load_floors(settings, new.lam, acceleration, ws.floor)

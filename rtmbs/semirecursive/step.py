@@ -42,6 +42,7 @@ from rtmbs.integrators.settings import (
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
+    OPEN,
     PAPER,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
@@ -239,7 +240,8 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     forward_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
-    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+    stats[OPEN] = relative_violation(ws.Phi, settings.scale)
+    if not stats[OPEN] <= settings.loop_tolerance:
         return LOOP_OPEN
     if settings.mass_metric and len(alpha) > 0 and factor_mass_metric(tables, lu, work, alpha, q4, ws, stats) != 0:
         return SMALL_PIVOT
@@ -322,9 +324,8 @@ def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, sta
     if ending != CONVERGED:
         return ending
     acceleration, found = fastest(settings, new), 0.0
-    gap = relative_violation(ws.Phi, settings.scale)
-    if slack(settings, stats, gap):
-        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, gap, ws, stats)
+    if slack(settings, stats):
+        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
     if 0.0 <= found <= FOUND and suspicious(
         settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]
     ):
