@@ -115,7 +115,8 @@ def project_rates(tables, lu, work, settings, alpha, weight, rates, violation, w
         before, left = left, relative_violation(violation, settings.scale)
         stats[PROJECTIONS] += 1
         stats[PUSHED] += force * left
-        stats[SLOWEST] = max(stats[SLOWEST], left / before)
+        if left > stats[SLOWEST] * before:
+            stats[SLOWEST] = left / before
         if share > 0.0:
             stats[REMAINS] = force * yet_to_come(left, before)
     return settings.max_projections
