@@ -163,9 +163,7 @@ class StepTape:
     @property
     def independents(self) -> VectorLayout:
         """Columns of the Jacobian of a step: y, x, the iterates, and p at last."""
-        return VectorLayout(
-            y=self.y.size, x=self.x.size, iterates=self.iterates.size, p=self.variations.count
-        )
+        return VectorLayout(y=self.y.size, x=self.x.size, iterates=self.iterates.size, p=self.variations.count)
 
     def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
         """Return the Jacobian of G by (y, x, iterates, p), or without p, ready to run.
@@ -184,17 +182,12 @@ class StepTape:
 
     def iterates_at(self, point: Array) -> Array:
         """Return the iterates (K, 6 n) at the solutions and at the predictors of steps, of their points."""
-        x = self.x.split(point[:, self.inputs["x"]].T)
         if not self.iterates.size:
             return np.zeros((len(point), 0))
-        plain, inc = self.plain[:, None], point[:, self.y["inc"]].T
-        rows = [
-            part
-            for one in (inc, self.predicted(x))
-            for part in (
-                x["z"] * plain + one, 2.0 / self.h * one - x["zd"], 4.0 / self.h**2 * one - 4.0 / self.h * x["zd"] - x["zdd"],
-            )
-        ]  # fmt: skip
+        x, inc, h = self.x.split(point[:, self.inputs["x"]].T), point[:, self.y["inc"]].T, self.h
+        z, rows = x["z"] * self.plain[:, None], []
+        for one in (inc, self.predicted(x)):
+            rows += [z + one, 2.0 / h * one - x["zd"], 4.0 / h**2 * one - 4.0 / h * x["zd"] - x["zdd"]]
         return np.asarray(np.concatenate(rows).T)
 
     def parameter_adjoint(self, case: StepCase) -> SimdProgram:
@@ -404,7 +397,7 @@ class StepTape:
         return self.h * x["zd"] + 0.5 * self.h * self.h * x["zdd"]
 
     def iterates_of(self, x, inc, iterates):
-        """Return the iterates (z, zd, zdd, delta) at the solution and at the predictor, made of x where none are given."""
+        """Return z, zd, zdd and delta at the solution and at the predictor, made of x where no iterates are given."""
         found = self.iterate(inc, x), self.iterate(self.predicted(x), x)
         if iterates is None:
             return found

@@ -24,10 +24,10 @@ from rtmbs.studies.sensitivities.projections import Ends, Projections
 from rtmbs.studies.sensitivities.python_laws import kinds_of
 from rtmbs.studies.sensitivities.saddles import PASSES_TAKEN, saddle
 from rtmbs.studies.sensitivities.step_solver import (
+    AT,
     BELOW,
     BY_PARAMETERS,
     BY_STATE,
-    AT,
     FIRST,
     GROUPS,
     INCREMENT,
