@@ -21,6 +21,7 @@ PASSES, MOST_PASSES = 2, 8  # each leaves 1 / (1 + c) of the violation, and refi
 SETTLED = 1e-10  # of a solution: a larger last change asks for a further pass
 FALLING, REMAINS = 1e-8, 1e-13  # likewise, unless changes fall so fast that the next one is smaller than what remains
 PASSES_TAKEN, LOADED, FILLED = 2, 4, 5  # places among the facts
+FEW = 2  # columns up to which they are solved one after the other: more are worked on together
 LARGE = 32  # coordinates and rows from which passes cost less than a factor of the whole
 DIAGONAL = 0.1  # of the largest entry of a column: a diagonal entry that large is the pivot of A + B weight P
 
@@ -426,6 +427,16 @@ def solve_lu(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
     places, numbers, ends = own.places, own.numbers, own.ends
     for i in range(n):
         swap(b, first + i, first + own.exchanges[i], columns)
+    if columns > FEW:
+        for i in range(n):
+            for e in range(ends[2 * i], ends[2 * i + 1]):
+                take_away(b, first + i, numbers[at(e)], b, first + places[at(e)], columns)
+        for i in range(n - 1, -1, -1):
+            for e in range(ends[2 * i + 1], ends[2 * i + 2]):
+                take_away(b, first + i, numbers[at(e)], b, first + places[at(e)], columns)
+            for c in range(columns):
+                b[first + i, c] *= own.inverse[i]
+        return
     for c in range(columns):
         for i in range(n):
             total = b[first + i, c]
@@ -443,14 +454,26 @@ def solve_lu(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
 def solve_lu_transposed(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
     """Solve with the transpose in place for the rows of b from ``first`` on."""
     places, numbers, ends = own.places, own.numbers, own.ends
-    for j in range(n):
+    if columns > FEW:
+        for j in range(n):
+            for c in range(columns):
+                b[first + j, c] *= own.inverse[j]
+            for e in range(ends[2 * j + 1], ends[2 * j + 2]):
+                take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
+        for j in range(n - 1, -1, -1):
+            for e in range(ends[2 * j], ends[2 * j + 1]):
+                take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
+    else:
         for c in range(columns):
-            b[first + j, c] *= own.inverse[j]
-        for e in range(ends[2 * j + 1], ends[2 * j + 2]):
-            take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
-    for j in range(n - 1, -1, -1):
-        for e in range(ends[2 * j], ends[2 * j + 1]):
-            take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
+            for j in range(n):
+                value = b[first + j, c] * own.inverse[j]
+                b[first + j, c] = value
+                for e in range(ends[2 * j + 1], ends[2 * j + 2]):
+                    b[at(first + places[at(e)]), at(c)] -= numbers[at(e)] * value
+            for j in range(n - 1, -1, -1):
+                value = b[first + j, c]
+                for e in range(ends[2 * j], ends[2 * j + 1]):
+                    b[at(first + places[at(e)]), at(c)] -= numbers[at(e)] * value
     for i in range(n - 1, -1, -1):
         swap(b, first + i, first + own.exchanges[i], columns)
 

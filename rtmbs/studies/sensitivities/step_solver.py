@@ -100,7 +100,7 @@ def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddl
 @inner_kernel
 def fill_increment(own: StepBlocks, values: Array, case: int) -> None:
     """Fill in the matrix of the increment, which moves the iterate at the solution, and factor it."""
-    one, first, n, shift = own.increment, own.ends[INCREMENT], own.sizes[0], shift_of(own, case)
+    one, n, shift = own.increment, own.sizes[0], shift_of(own, case)
     begin, end = own.places[case], own.places[case + 1]
     if one.facts[FILLED] != case + 1:
         clear(one)
