@@ -338,8 +338,9 @@ def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> St
         first += len(one.row)
         places.append(places[-1] + len(place_row))
     row, column, pointer, *placed = zip(*parts, strict=True)
+    slot, place_row, place_column = map(np.concatenate, placed)
     return StepPattern(
-        np.concatenate(row), np.concatenate(column), np.array(pointer), *map(np.concatenate, placed), np.array(places)
+        np.concatenate(row), np.concatenate(column), np.array(pointer), slot, place_row, place_column, np.array(places)
     )
 
 
