@@ -1,10 +1,11 @@
-"""``python -m bench.measures.ring_drift [SEED]``: why the energy of a ring of bars drifts in coarse variational steps.
+"""``python -m bench.measures.ring_drift [SEED [told]]``: why the energy of a ring drifts in coarse variational steps.
 
 The ring of ``"variational energy"`` is written anew, apart from rtmbs: absolute angles of the bars in their plane, two
 loop equations, the variational midpoint rule (METHODS 6.2) solved by Newton's iteration with derivatives by complex
 steps, to rounding. Only the consistent start is taken from rtmbs. The first lines compare energies of both. The table
 takes the passage that changes the energy most again from the same state, with smaller steps. What a passage changes for
-good falls with exp(-c / h), and the swing beside it with h^2.
+good falls with exp(-c / h), and the swing beside it with h^2. With ``told`` the passage is one of a run of rtmbs at the
+fine step: that which changes the modified energy most.
 """
 
 import sys
@@ -13,15 +14,20 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import median_filter
 
 import rtmbs
+from bench.campaigns import variational_energy
 from bench.campaigns.variational_energy import BARS, COARSE, ring
 from rtmbs import Simulation
+from rtmbs.results.conserved_energy import energies_of, energy_correction
+from rtmbs.simulation.observers.recorder import Recorder
 
 STEPS = 10_000
 ALIKE = 1_000  # first steps, before rounding grows up to the motion
 BEFORE, BEHIND = 60, 40  # steps about the passage
 FINER = 1.0, 1.1, 1.25, 1.5, 2.0, 2.5, 4.0, 8.0
+ABOUT = 401  # samples before and behind a passage of a fine run
 NEWTON = 60  # iterations at most
 
 Array = NDArray[np.float64]
@@ -38,8 +44,8 @@ class Bars(NamedTuple):
     gap: Array  # (2,) from the first pin to the last [m]
 
 
-def bars(seed: int, sim: Simulation) -> tuple[Bars, Array, Array]:
-    """Return the bars of a ring, with angles [rad] and rates (n,) where a Simulation of it stands."""
+def bars(seed: int, at: Array, rates: Array) -> tuple[Bars, Array, Array]:
+    """Return the bars of a ring, with angles [rad] and rates (n,) where coordinates are ``at`` and have ``rates``."""
     rng = np.random.default_rng((seed, 3310))
     across, y, z = np.linalg.qr(rng.normal(size=(3, 3)))[0].T
     around = 2.0 * np.pi * (np.arange(BARS) + rng.uniform(-0.25, 0.25, BARS)) / BARS
@@ -55,7 +61,7 @@ def bars(seed: int, sim: Simulation) -> tuple[Bars, Array, Array]:
         np.array([gravity @ y, gravity @ z]), pins[-1] - pins[0],
     )  # fmt: skip
     sums = float(np.sign(across @ np.cross(y, z))) * np.tril(np.ones((n, n)))
-    return made, np.arctan2(along[:, 1], along[:, 0]) + sums @ sim.state.z, sums @ sim.state.zd
+    return made, np.arctan2(along[:, 1], along[:, 0]) + sums @ at, sums @ rates
 
 
 @numba.njit
@@ -153,11 +159,40 @@ def passage(of: Bars, h: float, q: Array, v: Array, finer: float) -> tuple[float
     )
 
 
+def judge_told(seed: int) -> None:
+    """Print what the passage of a fine run changes for good, by rtmbs and by the independent ring, and finer steps."""
+    h, system = variational_energy.H, ring(seed).compile()
+    recorder = Recorder()
+    Simulation(system, h, rtmbs.VariationalMidpoint()).run(variational_energy.STEPS * h, observers=[recorder])
+    samples = recorder.samples
+    kinetic, potential = energies_of(system, system.tables, samples)
+    energy = kinetic + potential
+    modified = energy + energy_correction(system, system.tables, samples, h)
+    ahead, behind = (median_filter(modified, ABOUT, origin=shift) for shift in (-(ABOUT // 2), ABOUT // 2))
+    k = int(np.argmax(np.abs(ahead - behind)[ABOUT:-ABOUT])) + ABOUT
+    changed = float(ahead[k] - behind[k])
+    print(f"ring {seed}, h = {h:g} s, t = {samples.t[k]:.3f} s: for good {changed:.2e} J,", end=" ")
+    print(f"{abs(changed) / kinetic.max():.1e} of the kinetic energy")
+    begin, steps = k - ABOUT, 2 * ABOUT
+    of, q, v = bars(seed, samples.z[begin], samples.zd[begin])
+    own = march(of, h, q, v, steps)[0]
+    apart = np.abs((own - own[0]) - (energy[begin : begin + steps + 1] - energy[begin])).max()
+    E = march(of, h / 16.0, q, v, 16 * steps)[0]
+    smooth = float(E[-1] - E[0]) * 16.0**2  # of h^2 alone
+    print(f"own equations: {apart:.1e} J beside those of rtmbs in {steps} steps")
+    for finer in FINER:
+        E = march(of, h / finer, q, v, round(steps * finer))[0]
+        print(f"own equations, h = {1e3 * h / finer:.3g} ms: for good {float(E[-1] - E[0]) - smooth / finer**2:.1e} J")
+
+
 def main() -> None:
     """Print the comparison and the table."""
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+    if "told" in sys.argv:
+        judge_told(seed)
+        return
     sim = Simulation(ring(seed).compile(), COARSE, rtmbs.VariationalMidpoint())
-    of, q, v = bars(seed, sim)
+    of, q, v = bars(seed, sim.state.z, sim.state.zd)
     E, path, rates = march(of, COARSE, q, v, STEPS)
     ours = np.asarray(sim.run(STEPS * COARSE, channels=["energy.total"])["energy.total"])
     apart = np.abs((ours - ours[0]) - (E - E[0]))

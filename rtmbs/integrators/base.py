@@ -119,6 +119,9 @@ class StepEquations(Protocol):
     def apply_factored(self, x: Array) -> Array:
         """Return Phi_z x (m,) with the Phi_z inside the last factor."""
 
+    def pull_back(self, x: Array) -> Array:
+        """Return Phi_z^T x (n,)."""
+
     def multipliers(self, dz: Array) -> Array:
         """Return alpha (Phi + Phi_z dz) (m,) at the remembered state, dz the correction found there.
 

@@ -8,7 +8,7 @@ Compiled, and used by the readable step and by the fused step alike.
 
 import numpy as np
 
-from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, PUSHED, REMAINS, SMALL_FIRST
+from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, OPEN, PUSHED, REMAINS, SLOWEST, SMALL_FIRST
 from rtmbs.jit.compiled import kernel
 
 MISS = 1e-2  # of its floor: what a multiplier may be off by
@@ -19,6 +19,9 @@ ENDLESS = 1e100  # in place of what is infinite: stats hold numbers
 ROUNDS = 3  # of the augmented Lagrangian that solves for it
 NOISE = 1e-2 * MISS  # share of a floor that is rounding when it does not contract
 STUCK = 1e-9  # contraction that is none
+FAR = 1e-2 * FOUND  # square of the way back to closed loops, over their gap, from which on a yielding is looked at
+SLACK = 0.1 * FAR  # the same, as the slowest projection bounds it, from which on the way back is solved for
+LEAST_CLOSED = 1e-2  # share of the gap of loops that one solution closes, at least, as far as it is extrapolated
 
 
 @kernel
@@ -104,6 +107,33 @@ def suspicious(settings, stats, rate, acceleration, stiff):
     newton = 4.0 / (settings.h * settings.h) * left * moves
     pushed = stats[PUSHED] if stiff > 0.0 else min(turn + 0.25 * turn * turn, 1.0) * stats[PUSHED]
     return not pushed + newton <= SUSPICIOUS * acceleration
+
+
+@kernel
+def slack(settings, stats):
+    """True when loops hold a direction so weakly that they may yield, as the projections tell.
+
+    An iteration leaves 1 / (1 + held s^2) of a violation in a direction that loops hold by s. The way back to closed
+    loops is gap / s there, so its square over the gap is held gap times that share. SLACK is a thousandth of FOUND,
+    for most of a violation may lie in other directions. Where no iteration was made, nothing is known of s.
+    """
+    slowest = stats[SLOWEST] if stats[SLOWEST] > 0.0 else 1.0
+    return not slowest * settings.held * stats[OPEN] <= SLACK
+
+
+@kernel
+def share_closed(before, after):
+    """Share of the gap of loops that a solution closed, LEAST_CLOSED at least."""
+    return max((before - after) / before, LEAST_CLOSED) if before > 0.0 else 1.0
+
+
+@kernel
+def may_yield(gap, way):
+    """True when loops that are open by ``gap`` lead multipliers astray, ``way`` the motion that closes them.
+
+    Both are in typical sizes. Loops hold that direction by gap / way, and its bend in a size changes this by about way.
+    """
+    return not way * way <= FAR * gap
 
 
 @kernel

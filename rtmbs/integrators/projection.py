@@ -5,6 +5,7 @@ augmented-Lagrangian update that multiplies the violation by 1 / (1 + c sigma). 
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import StepEquations
 from rtmbs.integrators.newton import LEFT_OVER
-from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PROJECTIONS, PUSHED, Settings, StateArrays
+from rtmbs.integrators.settings import (
+    FACTORISATIONS,
+    NEAR_SINGULAR,
+    PROJECTIONS,
+    PUSHED,
+    SLOWEST,
+    Settings,
+    StateArrays,
+)
 
 Array = NDArray[np.float64]
 
@@ -53,6 +62,11 @@ def project_repeatedly(
     return rates, violation, sizes, change
 
 
+def slowest(sizes: list[float]) -> float:
+    """Return the largest share of a violation that an iteration left; 0 for none."""
+    return max((after / before for before, after in pairwise(sizes)), default=0.0)
+
+
 def largest(violation: Array, settings: Settings) -> float:
     """Return the largest violation of a row in terms of its scale."""
     return float(np.max(np.abs(violation) / settings.scale, initial=0.0))
@@ -74,6 +88,7 @@ def project_velocities(
     projected, left, sizes, change = project_repeatedly(equations, settings, weight, zd, Phid, lambda impulse: None)
     stats[PROJECTIONS] += len(sizes) - 1
     stats[PUSHED] += 2.0 / settings.h * settings.held * sum(sizes[1:])
+    stats[SLOWEST] = max(stats[SLOWEST], slowest(sizes))
     if (
         len(sizes) > 1
         and slow(equations, settings, projected, left, change)

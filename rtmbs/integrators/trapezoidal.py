@@ -23,7 +23,10 @@ from rtmbs.integrators.multiplier_bounds import (
     largest_acceleration,
     largest_imbalance,
     load_floors,
+    may_yield,
+    share_closed,
     share_of_floor,
+    slack,
     still_missing,
     suspicious,
     yet_to_come,
@@ -44,7 +47,7 @@ from rtmbs.integrators.newton import (
     verdict,
 )
 from rtmbs.integrators.newton_restarts import Damped, restart
-from rtmbs.integrators.projection import project_repeatedly, project_velocities
+from rtmbs.integrators.projection import largest, project_repeatedly, project_velocities, slowest
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
@@ -62,6 +65,7 @@ from rtmbs.integrators.settings import (
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
+    OPEN,
     PAPER,
     PHASES,
     POSITION_VIOLATION,
@@ -69,6 +73,7 @@ from rtmbs.integrators.settings import (
     PUSHED,
     REMAINS,
     RESIDUAL_TICKS,
+    SLOWEST,
     STEADY_TRY,
     VELOCITY_VIOLATION,
     Settings,
@@ -251,7 +256,8 @@ class TrapezoidalStep:
             z, zd, zdd = self.iterate_at(increment, old)
             Phi = equations.close(z, old.R0)
             self.note(Phi, POSITION_VIOLATION)
-            if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
+            stats[OPEN] = largest(Phi, settings)
+            if not stats[OPEN] <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
             lam = self.lam
             if settings.mass_metric and equations.m:
@@ -268,6 +274,7 @@ class TrapezoidalStep:
                 zdd, Phidd, sizes, _ = project_repeatedly(equations, settings, weight, zdd, Phidd, lam.__iadd__)
                 stats[PROJECTIONS] += len(sizes) - 1
                 stats[PUSHED] += settings.held * sum(sizes[1:])
+                stats[SLOWEST] = max(stats[SLOWEST], slowest(sizes))
                 stats[REMAINS] = settings.held * yet_to_come(sizes[-1], sizes[-2]) if len(sizes) > 1 else 0.0
             self.note(Phidd, ACCELERATION_VIOLATION)
             self.left = Phid, Phidd
@@ -308,6 +315,8 @@ class TrapezoidalStep:
         Raises NotFinite when a force is no number at the end of the step, SingularTangent.
         """
         settings, equations = self.settings, self.equations
+        if self.yielding(new) > FOUND:
+            return True
         rate, acceleration = self.paces(new.zd, new.zdd)
         if not suspicious(settings, self.stats, rate, acceleration, equations.stiffness):
             return False
@@ -317,10 +326,28 @@ class TrapezoidalStep:
             raise NotFinite("a force at the end of the step is no number")
         if self.stats[REMAINS] <= SUSPICIOUS * acceleration and self.harmless(force, floor):
             return False
-        found = self.miss(force, floor)
-        if not np.isfinite(found):
-            raise NotFinite("what would balance the forces at the end of the step is no number")
-        return found > FOUND
+        return self.miss(force, floor, self.left[1]) > FOUND
+
+    def yielding(self, new: StateArrays) -> float:
+        """Return by how much of its floor a multiplier is off because its loops yield; 0 where they hardly do.
+
+        Where loops are closed Phi_z^T is another one, by dP. What balances dP lam is the error of lam.
+        """
+        settings, equations, gap = self.settings, self.equations, self.stats[OPEN]
+        if not slack(settings, self.stats):
+            return 0.0
+        Phi = equations.close(new.z, new.R0)
+        way = equations.solve_for_impulse(0.25 * settings.h**2 * equations.alpha * Phi)
+        share = share_closed(gap, largest(Phi + equations.apply_Phi_z(way), settings))
+        if not may_yield(gap, np.max(np.abs(way) / settings.typical, initial=0.0) / share):
+            return 0.0
+        there = equations.close(new.z + way, new.R0)
+        force = equations.pull_back(new.lam)
+        here = equations.close(new.z, new.R0)
+        force = force - equations.pull_back(new.lam)
+        if not (np.all(np.isfinite(there)) and np.all(np.isfinite(here))):
+            raise NotFinite("loops that yield are open by what is no number")
+        return self.miss(force, self.floors(new.lam, new.zd, new.zdd), np.zeros_like(new.lam)) / float(share)
 
     def harmless(self, force: Array, floor: Array) -> bool:
         """True when forces left over are small, and so are the multipliers that the last factor answers them with."""
@@ -331,24 +358,26 @@ class TrapezoidalStep:
             raise NotFinite("what would balance the forces at the end of the step is no number")
         return bool(impulse_share(pushed, self.settings, self.equations.alpha, floor) <= UNBALANCED)
 
-    def miss(self, force: Array, floor: Array) -> float:
+    def miss(self, force: Array, floor: Array, Phidd: Array) -> float:
         """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian in the metric M.
 
-        ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
+        ``force`` (n,) is what does not balance at the finished state, which was evaluated last, and ``Phidd`` (m,) what
+        its projection left. Raises NotFinite, SingularTangent.
         """
         settings, equations, alpha = self.settings, self.equations, self.equations.alpha
         equations.factor_mass_metric(0.25 * settings.h**2)
         self.stats[FACTORISATIONS] += 1
-        q4, left = 0.25 * settings.h**2, self.left[1].copy()
+        q4, left = 0.25 * settings.h**2, Phidd
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]
-        change = wanted
-        for _ in range(ROUNDS):
+        for k in range(ROUNDS):
+            change = wanted + equations.solve_for_impulse(lam) if k > 0 else wanted
             violation = left + equations.apply_Phi_z(change)
             shares.append(impulse_share(violation, settings, alpha, floor))
             lam += q4 * alpha * violation
-            change = wanted + equations.solve_for_impulse(lam)
         found = share_of_floor(lam, settings, floor) + still_missing(shares[-1], shares[-2])
-        return float(found) if np.all(np.isfinite(lam)) else np.nan
+        if not (np.all(np.isfinite(lam)) and np.isfinite(found)):
+            raise NotFinite("what would balance the forces at the end of the step is no number")
+        return float(found)
 
     def floors(self, lam: Array, zd: Array, zdd: Array) -> Array:
         """Return the sizes (m,) that errors of multipliers are compared with."""

@@ -1,8 +1,8 @@
 """Warnings of runs that lost or gained energy though nothing in the System takes or gives any.
 
-A System of gravity and ideal joints alone conserves its energy. A symplectic step swings about it. A step that does not
-resolve a fast passage, such as the dead centre of a loop, changes it for good, and the motion behind it is another one.
-Many small changes of that kind add up to a mean that wanders, which no single sample tells.
+A System of gravity, ideal joints, springs and constant loads conserves its energy. A symplectic step swings about it. A
+step that does not resolve a fast passage, such as the dead centre of a loop, changes it for good, and the motion behind
+it is another one. Many small changes of that kind add up to a mean that wanders, which no single sample tells.
 
 Steps of the variational midpoint rule keep a modified energy to h^4 (METHODS 6.12). It differs from the energy by h^2
 times a function of the state, which is known in closed form. What is left tells a drift from a swing, however slow the
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.run_warnings import LOOKED_AT, momentum_drift
+from rtmbs.results.sample_kernels import resample_loads
 from rtmbs.results.samples import Samples, select_samples
+from rtmbs.system.components import balance_of
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -35,8 +37,8 @@ def energy_correction(system: System, tables: Tables, samples: Samples, h: float
         turned[:, i : i + 3] = np.cross(zd[:, i : i + 3], zdd[:, i : i + 3])
 
     def lagrangian(dz: Array, dzd: Array) -> Array:
-        kinetic, gravity, elastic = Evaluation(system, tables, samples._replace(z=z + dz, zd=zd + dzd)).energies
-        return np.asarray(kinetic - gravity - elastic)
+        kinetic, potential = energies_of(system, tables, samples._replace(z=z + dz, zd=zd + dzd))
+        return kinetic - potential
 
     still, half = np.zeros_like(z), 0.5 * h * h
     second = lagrangian(h * zd, h * zdd) + lagrangian(-h * zd, -h * zdd) - 2.0 * lagrangian(still, still)
@@ -44,14 +46,29 @@ def energy_correction(system: System, tables: Tables, samples: Samples, h: float
     return (second - 2.0 * first) / 24.0
 
 
+def energies_of(system: System, tables: Tables, samples: Samples) -> tuple[Array, Array]:
+    """Return kinetic energies (S,) of samples, and potentials of weight, springs and constant loads (S,) [J]."""
+    kinetic, gravity, elastic = Evaluation(system, tables, samples).energies
+    return kinetic, gravity + elastic + loads_of(system, tables, samples)[0]
+
+
+def loads_of(system: System, tables: Tables, samples: Samples) -> Array:
+    """Return potentials of constant loads [J], and what is not 0 where no potential tells the work (2, S)."""
+    out = np.zeros((2, len(samples.t)))
+    if acting(tables):
+        one = tables._replace(balance=balance_of(np.zeros(system.n, np.int64), system.length))
+        resample_loads(one, samples, Evaluation(system, one, samples).ws, out)
+    return out
+
+
 CHANGED = 0.01  # of the largest kinetic energy, or of the largest change of it
 REST = 1e-9  # of the weights times the characteristic length: below it nothing moves
 CHANGES = (
-    "the energy changes by {share:.1%} of the kinetic energy, though no force takes or gives any: steps of h = {h:g} s "
+    "the energy changes by {share:.1%} of the kinetic energy beyond the work of all forces: steps of h = {h:g} s "
     "do not resolve the motion, and what follows may be wrong; compare with a run of h / 5"
 )
 WANDERS = (
-    "the mean energy moves by {share:.2g} of the kinetic energy, though no force takes or gives any: steps of "
+    "the mean energy moves by {share:.2g} of the kinetic energy beyond the work of all forces: steps of "
     "h = {h:g} s do not resolve the fastest passages; compare with a run of h / 5"
 )
 PARTS, SWINGS = 16, 1  # of a record, whose means are compared, and the fewest swings in each of them
@@ -88,10 +105,10 @@ def energy_drift(system: System, tables: Tables, samples: Samples, h: float, sym
         return {}
     looked = LOOKED_AT if len(samples.t) < MANY else min(MOST, len(samples.t)) if symmetric else FEW
     few = select_samples(samples, np.unique(np.linspace(0, len(samples.t) - 1, looked).astype(np.int64)))
-    if np.any(few.u != few.u[:1]):
+    if np.any(few.u != few.u[:1]) or loads_of(system, tables, select_samples(few, np.zeros(1, np.int64)))[1].any():
         return {}
-    energies = Evaluation(system, tables, few).energies
-    kinetic, potential, total = energies[0], energies[1], energies[:3].sum(axis=0)
+    kinetic, potential = energies_of(system, tables, few)
+    total = kinetic + potential
     if not np.all(np.isfinite(total)):
         return {}
     size = max(float(kinetic.max()), float(np.ptp(potential)), REST * float(np.abs(potential).max()), 1e-300)
@@ -183,6 +200,12 @@ def spread_of_means(energy: Array) -> Spread:
 
 
 def conservative(tables: Tables) -> bool:
-    """Return True for a System without drivers, without rows that depend on time, and without forces but gravity."""
-    forces = len(tables.connectors.a) > len(tables.closures.connector)
-    return not (forces or len(tables.joint_forces.dof) or len(tables.laws.row) or len(tables.drivers.dof))
+    """Return True for a System without drivers, without laws, and without rows that depend on time."""
+    kinds = sum(len(one.connector) for one in tables.forces)
+    others = len(tables.connectors.a) > len(tables.closures.connector) + kinds
+    return not (others or len(tables.laws.row) or len(tables.drivers.dof))
+
+
+def acting(tables: Tables) -> bool:
+    """Return True for a System with springs, bushings, wrenches or forces of joints."""
+    return bool(len(tables.joint_forces.dof)) or any(len(one.connector) for one in tables.forces)

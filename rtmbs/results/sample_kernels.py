@@ -27,6 +27,7 @@ from rtmbs.numerics.spatial import (
     store6,
     sub3,
 )
+from rtmbs.semirecursive.balance import add_connectors
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,
@@ -292,6 +293,25 @@ def resample_energies(tables, samples, ws, out):
         out[0, s] = kinetic_energy(ws)
         out[1, s] = gravity_energy(tables, ws, samples.u[s])
         out[2, s] = spring_energy(tables, samples.z[s], samples.u[s], ws)
+
+
+@kernel
+def resample_loads(tables, samples, ws, out):
+    """out (2, S): potential of constant loads [J], and what is not 0 where a force does work that no potential tells.
+
+    ``tables.balance`` has to be one component of all dofs.
+    """
+    for s in range(len(samples.t)):
+        evaluate_sample(tables, samples, s, ws)
+        z, u = samples.z[s], samples.u[s]
+        ws.potential[0] = ws.exchange[0] = ws.untold[0] = 0.0
+        add_connectors(tables, u, ws)
+        out[0, s], out[1, s] = ws.potential[0], ws.untold[0]
+        for k in range(len(tables.joint_forces.dof)):
+            i, slot = tables.joint_forces.dof[k], tables.joint_forces.slot[k]
+            out[0, s] += 0.5 * u[slot] * (z[i] - u[slot + 2]) ** 2 - u[slot + 3] * z[i]
+            out[1, s] += abs(u[slot + 1])
+        out[0, s] -= spring_energy(tables, z, u, ws)
 
 
 @kernel

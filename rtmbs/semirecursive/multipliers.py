@@ -10,14 +10,18 @@ from rtmbs.integrators.multiplier_bounds import (
     impulse_share,
     largest_imbalance,
     load_floors,
+    may_yield,
+    share_closed,
     share_of_floor,
     still_missing,
 )
-from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
+from rtmbs.integrators.settings import FACTORISATIONS, OPEN, REMAINS
 from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.numerics.linear.sparse_lu import factor, solve
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
+from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
+from rtmbs.semirecursive.passes import forward_positions
 
 NO_FACTOR = -1.0
 
@@ -127,3 +131,60 @@ def largest_miss(tables, lu, work, settings, alpha, ws):
     if not finite(ws.lam_way):
         return np.nan
     return share_of_floor(ws.lam_way, settings, ws.floor) + still_missing(last, before)
+
+
+@inner_kernel
+def largest_size(values, sizes):
+    """Largest |value| / size; one that is not finite counts as ENDLESS."""
+    top = 0.0
+    for k in range(len(values)):
+        size = abs(values[k]) / sizes[k]
+        if not size <= top:
+            top = size if np.isfinite(size) else ENDLESS
+    return top
+
+
+@inner_kernel
+def closed_share(tables, lu, work, settings, alpha, ws, stats):
+    """ws.dz = the motion that closes loops at the state evaluated last, by the last factor; returns the share it does.
+
+    -1 when multipliers there are those of closed loops, as near as ``may_yield`` tells.
+    """
+    q4, gap = 0.25 * settings.h * settings.h, stats[OPEN]
+    for row in range(len(alpha)):
+        ws.impulse[row] = q4 * alpha[row] * ws.Phi[row]
+    for i in range(len(ws.dz)):
+        ws.dz[i] = 0.0
+    pull_back_through(tables, ws.Phi_z_factored, ws.impulse, -1.0, ws.dz)
+    solve(lu, work.factored, work, ws.dz)
+    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    for row in range(len(alpha)):
+        ws.impulse[row] += ws.Phi[row]
+    share = share_closed(gap, largest_size(ws.impulse, settings.scale))
+    return share if may_yield(gap, largest_size(ws.dz, settings.typical) / share) else -1.0
+
+
+@coarse_kernel
+def yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
+    """Return by how much of its floor a multiplier of ``new`` is off because its loops yield; 0 where they hardly do.
+
+    Where loops are closed Phi_z^T is another one, by dP. What balances dP lam, in the metric M, is the error of lam.
+    NO_FACTOR when M with the penalties has none; takes the factor's place.
+    """
+    share = closed_share(tables, lu, work, settings, alpha, ws, stats)
+    if share < 0.0:
+        return 0.0
+    load_floors(settings, new.lam, acceleration, ws.floor)
+    for i in range(len(ws.z)):
+        ws.z[i], ws.residual[i] = new.z[i] + ws.dz[i], 0.0
+    forward_positions(tables, new.R0, ws.z, ws)
+    evaluate_closures(tables, ws.z, u, ws)
+    pull_back(tables, ws, new.lam, 1.0, ws.residual)
+    forward_positions(tables, new.R0, new.z, ws)
+    evaluate_closures(tables, new.z, u, ws)
+    pull_back(tables, ws, new.lam, -1.0, ws.residual)
+    for row in range(len(alpha)):
+        ws.left[row] = 0.0
+    if factor_mass_metric(tables, lu, work, alpha, 0.25 * settings.h * settings.h, ws, stats) != 0:
+        return NO_FACTOR
+    return largest_miss(tables, lu, work, settings, alpha, ws) / share

@@ -6,7 +6,7 @@ from rtmbs.core.bounds import BEYOND
 from rtmbs.integrators.multiplier_bounds import yet_to_come
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.projection import PASSES, SLOW, SOFTER
-from rtmbs.integrators.settings import NEAR_SINGULAR, PROJECTIONS, PUSHED, REMAINS
+from rtmbs.integrators.settings import NEAR_SINGULAR, PROJECTIONS, PUSHED, REMAINS, SLOWEST
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel
 from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
@@ -115,6 +115,8 @@ def project_rates(tables, lu, work, settings, alpha, weight, rates, violation, w
         before, left = left, relative_violation(violation, settings.scale)
         stats[PROJECTIONS] += 1
         stats[PUSHED] += force * left
+        if left > stats[SLOWEST] * before:
+            stats[SLOWEST] = left / before
         if share > 0.0:
             stats[REMAINS] = force * yet_to_come(left, before)
     return settings.max_projections

@@ -11,7 +11,7 @@ Projections have the form of METHODS 1.12. Further tries of a failed step are a 
 
 import numpy as np
 
-from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, suspicious
+from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, slack, suspicious
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -42,6 +42,7 @@ from rtmbs.integrators.settings import (
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
+    OPEN,
     PAPER,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
@@ -83,6 +84,7 @@ from rtmbs.semirecursive.multipliers import (
     keep_Phi_z,
     multiplier_error,
     set_multipliers,
+    yielding_error,
 )
 from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
 from rtmbs.semirecursive.projection_kernels import (
@@ -239,7 +241,8 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     forward_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
-    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+    stats[OPEN] = relative_violation(ws.Phi, settings.scale)
+    if not stats[OPEN] <= settings.loop_tolerance:
         return LOOP_OPEN
     if settings.mass_metric and len(alpha) > 0 and factor_mass_metric(tables, lu, work, alpha, q4, ws, stats) != 0:
         return SMALL_PIVOT
@@ -311,10 +314,13 @@ def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, sta
         return UNPROJECTED if ending == CONVERGED else ending
     if ending != CONVERGED:
         return ending
-    acceleration = fastest(settings, new)
-    if not suspicious(settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
-        return ending
-    found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
+    acceleration, found = fastest(settings, new), 0.0
+    if slack(settings, stats):
+        found = yielding_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
+    if 0.0 <= found <= FOUND and suspicious(
+        settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]
+    ):
+        found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
     if found == NO_FACTOR:
         return SMALL_PIVOT
     if found <= FOUND:

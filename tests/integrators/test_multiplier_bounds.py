@@ -5,16 +5,18 @@ import pytest
 
 from rtmbs.integrators.multiplier_bounds import (
     ENDLESS,
+    FOUND,
     MISS,
     impulse_share,
     largest_acceleration,
     largest_imbalance,
     load_floors,
     share_of_floor,
+    slack,
     suspicious,
     yet_to_come,
 )
-from rtmbs.integrators.settings import ITERATIONS, ITERATIONS_TO_TOLERANCE, PUSHED, REMAINS, STATS_SIZE
+from rtmbs.integrators.settings import ITERATIONS, ITERATIONS_TO_TOLERANCE, OPEN, PUSHED, REMAINS, SLOWEST, STATS_SIZE
 from tests.integrators.toy import settings
 
 TWO_CLOSURES = {
@@ -70,3 +72,17 @@ def test_suspicion_grows_with_what_was_pushed_and_what_remains(place):
     assert suspicious(settings(), stats, 1.0, 1.0, 1.0)
     if place == PUSHED:
         assert not suspicious(settings(), stats, 1.0, 1.0, 0.0), "without stiff forces an impulse does less"
+
+
+def test_loops_may_yield_by_what_the_slowest_projection_tells():
+    """A pass leaves 1 / (1 + held s^2) where loops hold by s; they bend by gap / s^2, which is looked at in time."""
+    options, stats, held = settings(held=2.5e5), np.zeros(STATS_SIZE), 1e-2
+    stats[SLOWEST] = 1.0 / (1.0 + options.held * held**2)
+    stats[OPEN] = 0.9e-3 * FOUND * held**2
+    assert not slack(options, stats)
+    stats[OPEN] = 1.1e-3 * FOUND * held**2
+    assert slack(options, stats)
+    stats[SLOWEST], stats[OPEN] = 0.0, 1e-10
+    assert slack(options, stats), "without a pass nothing is known of s"
+    stats[SLOWEST], stats[OPEN] = 1.0, 0.0
+    assert not slack(options, stats)

@@ -79,6 +79,10 @@ class Pendulum:
         self.ask("apply_factored")
         return np.array([self.factored @ x])
 
+    def pull_back(self, x):
+        self.ask("pull_back")
+        return self.z * x[0]
+
     def multipliers(self, dz):
         self.ask("multipliers")
         return self.alpha * ((self.z @ self.z - 1.0) / 2.0 + self.z @ dz)

@@ -52,6 +52,7 @@ class MidpointTape(StepTape):
         nu, pairs = len(system.u0), len(variations.pairs)
         self.known = VectorLayout(u=nu, R0=9 * self.nr, alpha=m, turned=turns, drift=pairs, before=nu, early=pairs)
         self.inputs = VectorLayout(y=self.y.size, x=self.x.size, p=variations.count)
+        self.iterates = VectorLayout()
 
     @staticmethod
     def penalties(sim: Simulation) -> Array:
@@ -89,7 +90,7 @@ class MidpointTape(StepTape):
         """Return ``function``, one of those of page.py, of a momentum x (n,) and the vector y (n,) of a turn."""
         return function(XP, self.tables, y[None], x[None])[0]
 
-    def equations(self, case, q, flat):
+    def equations(self, case, q, flat, iterates=None):
         """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 6.11 for each line."""
         parts, known = self.inputs.split(q), self.known.split(flat)
         y, x = self.y.split(parts["y"]), self.x.split(parts["x"])

@@ -17,10 +17,11 @@ from rtmbs.jit.struct import struct
 Array = Any  # numba types by value; the shapes stand on the fields
 
 SOUND = 1e-9  # of its size: error of a known solution; a worse factor is one of rounding
-PASSES, MOST_PASSES = 3, 8  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
+PASSES, MOST_PASSES = 2, 8  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
 SETTLED = 1e-10  # of a solution: a larger last change asks for a further pass
-FALLING, REMAINS = 1e-9, 1e-13  # likewise, unless changes fall so fast that the next one is smaller than what remains
+FALLING, REMAINS = 1e-8, 1e-13  # likewise, unless changes fall so fast that the next one is smaller than what remains
 PASSES_TAKEN, LOADED, FILLED = 2, 4, 5  # places among the facts
+FEW = 2  # columns up to which they are solved one after the other: more are worked on together
 LARGE = 32  # coordinates and rows from which passes cost less than a factor of the whole
 DIAGONAL = 0.1  # of the largest entry of a column: a diagonal entry that large is the pivot of A + B weight P
 
@@ -37,6 +38,11 @@ class Saddle(NamedTuple):
     factor: Array  # (n + m, n + m): L and U of the matrix, or in its corner of A + B weight P, last coordinate first
     exchanges: Array  # (n + m,) int64: the row that changed places with each
     below: Array  # (n + m,) int64 scratch: rows with an entry below a pivot
+    # entries of L and U that are not zero, row by row: of row i those of L, from ends[2 i] on, then those of U
+    places: Array  # ((n + m)^2 + 1,) int64: columns
+    numbers: Array  # ((n + m)^2 + 1,)
+    ends: Array  # (2 (n + m) + 1,) int64
+    inverse: Array  # (n + m,) of the diagonal of U
     weight: Array  # (m,) 1 over the compliance of the penalties
     # (6,) int64: n, whether rows may be redundant, whether passes are taken, whether they come first, entries of B, and
     # 1 + the number of the pattern that is filled in, 0 before
@@ -55,7 +61,9 @@ def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, r
     scratch = (*(np.zeros((size, columns)) for _ in range(3)), np.zeros(columns))
     held = np.zeros(entries, np.int64), np.zeros(entries, np.int64), np.zeros(entries), np.zeros(size + 1, np.int64)
     square = np.zeros((size, size)), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    return Saddle(*held, np.zeros(entries, np.int64), *square, np.ascontiguousarray(weight), facts, *scratch)
+    triangles = np.zeros(size**2 + 1, np.int64), np.zeros(size**2 + 1), np.zeros(2 * size + 1, np.int64), np.zeros(size)
+    loaded = np.zeros(entries, np.int64)
+    return Saddle(*held, loaded, *square, *triangles, np.ascontiguousarray(weight), facts, *scratch)
 
 
 class Entries(NamedTuple):
@@ -153,6 +161,7 @@ def factor_whole(own: Saddle) -> None:
     for e in range(own.pointer[size]):
         F[own.row[e], own.column[e]] = own.value[e]
     factor_lu(F, size, own.exchanges, own.below, 1.0)
+    list_triangles(own, size)
 
 
 @inner_kernel
@@ -173,6 +182,7 @@ def factor_weighted(own: Saddle) -> None:
             if column[at(f)] < n:
                 F[at(i), at(n - 1 - column[at(f)])] += weighted * value[at(f)]
     factor_lu(F, n, own.exchanges, own.below, DIAGONAL)
+    list_triangles(own, n)
 
 
 @inner_kernel
@@ -192,7 +202,7 @@ def is_sound(own: Saddle, n: int, size: int) -> bool:
             j = own.column[e]
             total += own.value[e] * known(j) * (1.0 if j < n else force)
         x[i, 0] = total
-    solve_lu(own.factor, size, own.exchanges, x, 0, 1)
+    solve_lu(own, size, x, 0, 1)
     for i in range(size):
         one = 1.0 if i < n else force
         if not abs(x[i, 0] - known(i) * one) < SOUND * one:
@@ -211,14 +221,14 @@ def known(i: int) -> float:
 def solve_saddle(own: Saddle, b: Array, first: int) -> None:
     """Solve in place for the rows of b (ny, c) from ``first`` on."""
     if own.facts[2] == 0 or not take_passes(own, b, first, False):
-        solve_lu(own.factor, len(own.factor), own.exchanges, b, first, b.shape[1])
+        solve_lu(own, len(own.factor), b, first, b.shape[1])
 
 
 @inner_kernel
 def solve_saddle_transposed(own: Saddle, b: Array, first: int) -> None:
     """Solve with the transpose in place for the rows of b (ny, c) from ``first`` on."""
     if own.facts[2] == 0 or not take_passes(own, b, first, True):
-        solve_lu_transposed(own.factor, len(own.factor), own.exchanges, b, first, b.shape[1])
+        solve_lu_transposed(own, len(own.factor), b, first, b.shape[1])
 
 
 @inner_kernel
@@ -266,9 +276,9 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
             add_products(own, 0, size, -1.0, found, left, transposed, columns)
         weigh(own, left, change, transposed, columns)
         if transposed:
-            solve_lu_transposed(own.factor, n, own.exchanges, change, 0, columns)
+            solve_lu_transposed(own, n, change, 0, columns)
         else:
-            solve_lu(own.factor, n, own.exchanges, change, 0, columns)
+            solve_lu(own, n, change, 0, columns)
         for i in range(n):
             for c in range(columns):
                 found[i, c] += change[n - 1 - i, c]
@@ -390,37 +400,82 @@ def entries_below(F: Array, n: int, c: int, below: Array) -> int:
 
 
 @inner_kernel
-def solve_lu(F: Array, n: int, exchanges: Array, b: Array, first: int, columns: int) -> None:
-    """Solve in place for the rows of b from ``first`` on."""
+def list_triangles(own: Saddle, n: int) -> None:
+    """List the entries of L and U that are not zero: several solutions then skip the others without a look.
+
+    A zero is written too, and overwritten by the next entry: a branch for each would take longer.
+    """
+    F, places, numbers, count = own.factor, own.places, own.numbers, 0
     for i in range(n):
-        swap(b, first + i, first + exchanges[i], columns)
-    for i in range(n):
+        own.ends[2 * i] = count
         for j in range(i):
-            if F[i, j] != 0.0:
-                take_away(b, first + i, F[i, j], b, first + j, columns)
-    for i in range(n - 1, -1, -1):
+            value = F[at(i), at(j)]
+            places[at(count)], numbers[at(count)] = j, value
+            count += 1 if value != 0.0 else 0
+        own.ends[2 * i + 1] = count
+        own.inverse[i] = 1.0 / F[i, i]
         for j in range(i + 1, n):
-            if F[i, j] != 0.0:
-                take_away(b, first + i, F[i, j], b, first + j, columns)
-        for c in range(columns):
-            b[first + i, c] /= F[i, i]
+            value = F[at(i), at(j)]
+            places[at(count)], numbers[at(count)] = j, value
+            count += 1 if value != 0.0 else 0
+    own.ends[2 * n] = count
 
 
 @inner_kernel
-def solve_lu_transposed(F: Array, n: int, exchanges: Array, b: Array, first: int, columns: int) -> None:
+def solve_lu(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
+    """Solve in place for the rows of b from ``first`` on."""
+    places, numbers, ends = own.places, own.numbers, own.ends
+    for i in range(n):
+        swap(b, first + i, first + own.exchanges[i], columns)
+    if columns > FEW:
+        for i in range(n):
+            for e in range(ends[2 * i], ends[2 * i + 1]):
+                take_away(b, first + i, numbers[at(e)], b, first + places[at(e)], columns)
+        for i in range(n - 1, -1, -1):
+            for e in range(ends[2 * i + 1], ends[2 * i + 2]):
+                take_away(b, first + i, numbers[at(e)], b, first + places[at(e)], columns)
+            for c in range(columns):
+                b[first + i, c] *= own.inverse[i]
+        return
+    for c in range(columns):
+        for i in range(n):
+            total = b[first + i, c]
+            for e in range(ends[2 * i], ends[2 * i + 1]):
+                total -= numbers[at(e)] * b[at(first + places[at(e)]), at(c)]
+            b[first + i, c] = total
+        for i in range(n - 1, -1, -1):
+            total = b[first + i, c]
+            for e in range(ends[2 * i + 1], ends[2 * i + 2]):
+                total -= numbers[at(e)] * b[at(first + places[at(e)]), at(c)]
+            b[first + i, c] = total * own.inverse[i]
+
+
+@inner_kernel
+def solve_lu_transposed(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
     """Solve with the transpose in place for the rows of b from ``first`` on."""
-    for j in range(n):
+    places, numbers, ends = own.places, own.numbers, own.ends
+    if columns > FEW:
+        for j in range(n):
+            for c in range(columns):
+                b[first + j, c] *= own.inverse[j]
+            for e in range(ends[2 * j + 1], ends[2 * j + 2]):
+                take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
+        for j in range(n - 1, -1, -1):
+            for e in range(ends[2 * j], ends[2 * j + 1]):
+                take_away(b, first + places[at(e)], numbers[at(e)], b, first + j, columns)
+    else:
         for c in range(columns):
-            b[first + j, c] /= F[j, j]
-        for i in range(j + 1, n):
-            if F[j, i] != 0.0:
-                take_away(b, first + i, F[j, i], b, first + j, columns)
-    for j in range(n - 1, -1, -1):
-        for i in range(j):
-            if F[j, i] != 0.0:
-                take_away(b, first + i, F[j, i], b, first + j, columns)
+            for j in range(n):
+                value = b[first + j, c] * own.inverse[j]
+                b[first + j, c] = value
+                for e in range(ends[2 * j + 1], ends[2 * j + 2]):
+                    b[at(first + places[at(e)]), at(c)] -= numbers[at(e)] * value
+            for j in range(n - 1, -1, -1):
+                value = b[first + j, c]
+                for e in range(ends[2 * j], ends[2 * j + 1]):
+                    b[at(first + places[at(e)]), at(c)] -= numbers[at(e)] * value
     for i in range(n - 1, -1, -1):
-        swap(b, first + i, first + exchanges[i], columns)
+        swap(b, first + i, first + own.exchanges[i], columns)
 
 
 @inlined_kernel

@@ -26,7 +26,8 @@ Array = Any  # numba types by value; the shapes stand on the fields
 BLOCKS = 10
 GUESSED, FIRST, MADE, INCREMENT, VELOCITY, SCALE, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
 BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
-GROUPS = 2 * BLOCKS + 2
+AT = 2 * BLOCKS + 2  # of entries by iterates, + the block of the row
+GROUPS = AT + BLOCKS
 
 
 @struct
@@ -36,12 +37,18 @@ class StepBlocks(NamedTuple):
     row: Array  # (e,) int32, with the next two those of a StepPattern
     column: Array  # (e,) int32
     pointer: Array  # (cases, GROUPS + 1) int64
+    slot: Array  # (e,) int32
+    place_row: Array  # (places,) int32
+    place_column: Array  # (places,) int32
+    places: Array  # (cases + 1,) int64
     ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
     parts: Array  # (9,) int64: first unknowns of PARTS, NOWHERE for one that does not count
     sizes: Array  # (4,) int64: coordinates, multipliers, kept energies, states of force laws
     plain: Array  # (n,) 1.0 of dofs that are no rotation
     first: Array  # (nr,) int64: first dofs of rotations
     twice: Array  # (1,) int64: 1 when the first correction has a matrix
+    step: Array  # (1,) [s]
+    iterates: Array  # (6 n or 0, c) scratch: changes, or adjoints, of the iterates at the solution and at the predictor
     guessed: Saddle
     correction: Saddle
     made: Saddle
@@ -67,7 +74,7 @@ def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
     own.twice[0] = 1 if made == 2 else 0
     if made == 2:
         fill_block(own, values, case, FIRST, own.correction)
-    fill_block(own, values, case, INCREMENT, own.increment)
+    fill_increment(own, values, case)
     fill_block(own, values, case, VELOCITY, own.projection)
     if own.sizes[3] > 0:
         fill_block(own, values, case, GUESSED, own.guessed)
@@ -91,18 +98,92 @@ def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddl
 
 
 @inner_kernel
+def fill_increment(own: StepBlocks, values: Array, case: int) -> None:
+    """Fill in the matrix of the increment, which moves the iterate at the solution, and factor it."""
+    one, n, shift = own.increment, own.sizes[0], shift_of(own, case)
+    begin, end = own.places[case], own.places[case + 1]
+    if one.facts[FILLED] != case + 1:
+        clear(one)
+        for e in range(begin, end):
+            put(one, own.place_row[e], own.place_column[e])
+        one.facts[FILLED] = case + 1
+    for e in range(end - begin):
+        one.value[e] = 0.0
+    slot, column = own.slot, own.column
+    for e in range(own.pointer[case, INCREMENT], own.pointer[case, INCREMENT + 1]):
+        one.value[at(slot[at(e)])] += values[at(shift + e)]
+    rate = 2.0 / own.step[0]
+    for e in range(own.pointer[case, AT + INCREMENT], own.pointer[case, AT + INCREMENT + 1]):
+        j = column[at(e)]
+        factor = 1.0 if j < n else (rate if j < 2 * n else rate * rate)
+        one.value[at(slot[at(e)])] += factor * values[at(shift + e)]
+    factor_saddle(one)
+
+
+@inner_kernel
+def predict_iterates(own: StepBlocks, x: Array) -> None:
+    """Write the changes of the iterates by those of the state before a step, x (nx, c), with the same increment."""
+    if len(own.iterates) == 0:
+        return
+    out, n, h = own.iterates, own.sizes[0], own.step[0]
+    for i in range(n):
+        for c in range(x.shape[1]):
+            z, zd, zdd = own.plain[i] * x[i, c], x[n + i, c], x[2 * n + i, c]
+            out[i, c], out[n + i, c], out[2 * n + i, c] = z, -zd, -4.0 / h * zd - zdd
+            out[3 * n + i, c] = z + h * zd + 0.5 * h * h * zdd
+            out[4 * n + i, c], out[5 * n + i, c] = zd + h * zdd, zdd
+
+
+@inner_kernel
+def move_iterate(own: StepBlocks, b: Array) -> None:
+    """Add the changes of the iterate at the solution by the increment, of b (ny, c)."""
+    if len(own.iterates) == 0:
+        return
+    out, n, first, rate = own.iterates, own.sizes[0], own.parts[INC], 2.0 / own.step[0]
+    for i in range(n):
+        for c in range(b.shape[1]):
+            change = b[first + i, c]
+            out[i, c] += change
+            out[n + i, c] += rate * change
+            out[2 * n + i, c] += rate * rate * change
+
+
+@inner_kernel
+def take_iterate(own: StepBlocks, b: Array) -> None:
+    """Add the adjoint of the iterate at the solution to that of the increment, in b (ny, c)."""
+    if len(own.iterates) == 0:
+        return
+    given, n, first, rate = own.iterates, own.sizes[0], own.parts[INC], 2.0 / own.step[0]
+    for i in range(n):
+        for c in range(b.shape[1]):
+            b[first + i, c] += given[i, c] + rate * (given[n + i, c] + rate * given[2 * n + i, c])
+
+
+@inner_kernel
+def forget_iterates(own: StepBlocks) -> None:
+    """Set the iterates to zero."""
+    for i in range(len(own.iterates)):
+        for c in range(own.iterates.shape[1]):
+            own.iterates[i, c] = 0.0
+
+
+@inner_kernel
 def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
-    """Solve in place: b (ny, c) becomes E^-1 b."""
+    """Solve in place: b (ny, c) becomes E^-1 b, for the changes of iterates that are there."""
     row, column, shift = own.row, own.column, shift_of(own, case)
     for block in range(BLOCKS):
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, i, value, b, j, b.shape[1])
+        for e in range(own.pointer[case, AT + block], own.pointer[case, AT + block + 1]):
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
+            take_away(b, i, value, own.iterates, j, b.shape[1])
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
             solve_saddle(own.correction, b, first)
         elif block == INCREMENT:
             solve_saddle(own.increment, b, first)
+            move_iterate(own, b)
         elif block in (VELOCITY, ACCELERATION):
             solve_saddle(own.projection, b, first)
         elif block == GUESSED:
@@ -115,13 +196,15 @@ def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
 
 @inner_kernel
 def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -> None:
-    """Solve in place with the transpose: b (ny, c) becomes E^-T b."""
+    """Solve in place with the transpose: b (ny, c) becomes E^-T b, and the iterates their adjoints."""
     row, column, shift = own.row, own.column, shift_of(own, case)
+    forget_iterates(own)
     for block in range(BLOCKS - 1, -1, -1):
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
             solve_saddle_transposed(own.correction, b, first)
         elif block == INCREMENT:
+            take_iterate(own, b)
             solve_saddle_transposed(own.increment, b, first)
         elif block in (VELOCITY, ACCELERATION):
             solve_saddle_transposed(own.projection, b, first)
@@ -134,6 +217,9 @@ def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, j, value, b, i, b.shape[1])
+        for e in range(own.pointer[case, AT + block], own.pointer[case, AT + block + 1]):
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
+            take_away(own.iterates, j, value, b, i, b.shape[1])
 
 
 @kernel
@@ -141,6 +227,7 @@ def solve_steps(own: StepBlocks, values: Array, case: Array, made: Array, b: Arr
     """Solve with each step of a chunk in place: b (K, ny, c)."""
     for k in range(len(values)):
         factor_step(own, values[k], case[k], made[k])
+        forget_iterates(own)
         solve_step(own, values[k], case[k], b[k])
 
 
@@ -156,8 +243,9 @@ def sweep_forward(own: StepBlocks, values: Array, case: Array, made: Array, X: A
 
 @inner_kernel
 def changes(own: StepBlocks, values: Array, case: int, x: Array, b: Array) -> None:
-    """Write b (ny, np) = -(F x + H)."""
+    """Write b (ny, np) = -(F x + H) but for the iterates, whose changes by x are written too."""
     row, column, shift = own.row, own.column, shift_of(own, case)
+    predict_iterates(own, x)
     for i in range(len(b)):
         for c in range(b.shape[1]):
             b[i, c] = 0.0
@@ -232,7 +320,7 @@ def spread(own: StepBlocks, p: Array, f: Array, w: Array) -> None:
 
 @inner_kernel
 def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
-    """Write p = g + s^T p - F^T w."""
+    """Write p = g + s^T p - F^T w, where the iterates have a part in F."""
     row, column, shift = own.row, own.column, shift_of(own, case)
     n = own.sizes[0]
     for c in range(p.shape[1]):
@@ -242,6 +330,21 @@ def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
         take_away(p, j, value, w, i, p.shape[1])
+    leave_iterates(own, p)
+
+
+@inner_kernel
+def leave_iterates(own: StepBlocks, p: Array) -> None:
+    """Add the adjoints of the iterates to that of the state before a step, p (nx, c)."""
+    if len(own.iterates) == 0:
+        return
+    given, n, h = own.iterates, own.sizes[0], own.step[0]
+    for i in range(n):
+        for c in range(p.shape[1]):
+            z, guessed, rate = given[i, c], given[3 * n + i, c], given[4 * n + i, c]
+            p[i, c] += own.plain[i] * (z + guessed)
+            p[n + i, c] += h * guessed + rate - given[n + i, c] - 4.0 / h * given[2 * n + i, c]
+            p[2 * n + i, c] += 0.5 * h * h * guessed + h * rate + given[5 * n + i, c] - given[2 * n + i, c]
 
 
 @kernel

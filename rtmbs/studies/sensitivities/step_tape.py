@@ -117,6 +117,7 @@ class StepTape:
         self.x = VectorLayout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
         self.known = VectorLayout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
         self.inputs = VectorLayout(y=self.y.size, x=self.x.size, p=np_)
+        self.iterates = VectorLayout(z=n, zd=n, zdd=n, guessed=n, guessed_zd=n, guessed_zdd=n)
         self.programs: dict[Hashable, JacobianProgram] = {}
         self.pulls: dict[StepCase, SimdProgram] = {}
         self.kept_blocks: dict[Hashable, Any] = {}  # solvers of ``steps``
@@ -159,14 +160,35 @@ class StepTape:
             self.values = np.empty((count, size))
         return self.values
 
+    @property
+    def independents(self) -> VectorLayout:
+        """Columns of the Jacobian of a step: y, x, the iterates, and p at last."""
+        return VectorLayout(y=self.y.size, x=self.x.size, iterates=self.iterates.size, p=self.variations.count)
+
     def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
-        """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""
+        """Return the Jacobian of G by (y, x, iterates, p), or without p, ready to run.
+
+        Iterates are linear in y and x. Entries by them are fewer than those by all that they are made of.
+        """
+        columns = self.independents
 
         def equations(q, known):
-            return self.equations(case, q, known)
+            parts = columns.split(q)
+            own = (parts["y"], parts["x"], *((parts["p"],) if by_parameters else ()))
+            return self.equations(case, XP.concatenate(own), known, self.iterates.split(parts["iterates"]))
 
-        size = self.inputs.size if by_parameters else self.inputs["p"].start
+        size = columns.size if by_parameters else columns["p"].start
         return self.program((case, by_parameters), equations, size, self.known.size)
+
+    def iterates_at(self, point: Array) -> Array:
+        """Return the iterates (K, 6 n) at the solutions and at the predictors of steps, of their points."""
+        if not self.iterates.size:
+            return np.zeros((len(point), 0))
+        x, inc, h = self.x.split(point[:, self.inputs["x"]].T), point[:, self.y["inc"]].T, self.h
+        z, rows = x["z"] * self.plain[:, None], []
+        for one in (inc, self.predicted(x)):
+            rows += [z + one, 2.0 / h * one - x["zd"], 4.0 / h**2 * one - 4.0 / h * x["zd"] - x["zdd"]]
+        return np.asarray(np.concatenate(rows).T)
 
     def parameter_adjoint(self, case: StepCase) -> SimdProgram:
         """Return the program of w . dG/dp (np,), given y and x, known data, and w (ny,)."""
@@ -322,15 +344,19 @@ class StepTape:
 
     # ---- the step ---------------------------------------------------------------------------------------------------
 
-    def equations(self, case, q, flat):
-        """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 1.37 for each line."""
+    def equations(self, case, q, flat, iterates=None):
+        """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 1.37 for each line.
+
+        ``iterates`` at the solution and at the predictor count as independents where they are given.
+        """
         parts, known = self.inputs.split(q), self.known.split(flat)
         y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
         p = parts["p"] if len(q) == self.inputs.size else np.zeros(self.variations.count)
         tables, u, R0, alpha, _ = self.context(x["z"], p, known)
-        row, here = (tables, u, R0), self.iterate(y["inc"], x)
+        row = (tables, u, R0)
+        here, guess = self.iterates_of(x, y["inc"], iterates)
         z, zd, zdd, _ = here
-        at, first = self.factored(case, row, alpha, x, p, known, y)
+        at, first = self.factored(case, row, alpha, x, p, known, y, (here, guess))
         soft = SOFT / (self.q4 * alpha)
 
         def projected(w, s, lam):
@@ -370,15 +396,23 @@ class StepTape:
         """Return the increment of constant accelerations (n,)."""
         return self.h * x["zd"] + 0.5 * self.h * self.h * x["zdd"]
 
-    def factored(self, case, row, alpha, x, p, known, y):
+    def iterates_of(self, x, inc, iterates):
+        """Return z, zd, zdd and delta at the solution and at the predictor, made of x where no iterates are given."""
+        found = self.iterate(inc, x), self.iterate(self.predicted(x), x)
+        if iterates is None:
+            return found
+        parts = list(iterates.values())
+        return (*parts[:3], found[0][3]), (*parts[3:], found[1][3])
+
+    def factored(self, case, row, alpha, x, p, known, y, iterates):
         """Return the iterate of the last Newton matrix, and the equations of the correction after it."""
-        guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
+        here, guess = iterates[0], (*iterates[1], y["guessed"], case.guessed)
         z, zd, zdd = guess[:3]
         nothing = [1.0 * y["dz"], *self.state_rows(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
         unmade = self.state_rows(lambda: 1.0 * y["made"])
         if case.made > 2:
             unguessed = self.state_rows(lambda: 1.0 * y["guessed"])
-            return (*self.iterate(y["inc"], x), y["s"], case.here), [*unguessed, *nothing, *unmade]
+            return (*here, y["s"], case.here), [*unguessed, *nothing, *unmade]
         first = self.state_rows(lambda: self.state_residual(row, y["guessed"], x, z, zd))
         if case.made == 1:
             return guess, [*first, *nothing, *unmade]

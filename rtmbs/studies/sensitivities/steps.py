@@ -24,6 +24,7 @@ from rtmbs.studies.sensitivities.projections import Ends, Projections
 from rtmbs.studies.sensitivities.python_laws import kinds_of
 from rtmbs.studies.sensitivities.saddles import PASSES_TAKEN, saddle
 from rtmbs.studies.sensitivities.step_solver import (
+    AT,
     BELOW,
     BY_PARAMETERS,
     BY_STATE,
@@ -233,7 +234,9 @@ class LinearSteps:
         kinds, which = kinds_of(rows)
         numbers = np.array([self.number(kind) for kind in kinds])
         programs = [grouped_entries(self.tape, self.cases[number], self.by_parameters) for number in numbers]
-        point = np.ascontiguousarray(point[:, : programs[0].columns])
+        p = self.tape.inputs["p"].start
+        given = (point[:, :p], self.tape.iterates_at(point), *((point[:, p:],) if self.by_parameters else ()))
+        point = np.hstack(given)
         values = self.tape.values_of(len(point), self.tape.y.size + max(len(one.row) for one in programs))
         for k, one in enumerate(programs):
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
@@ -304,11 +307,18 @@ def sizes_of(samples: Samples) -> Array:
 
 
 class StepPattern(NamedTuple):
-    """Entries of several cases one after the other, those of a case by groups: see ``group``."""
+    """Entries of several cases one after the other, those of a case by groups: see ``group``.
+
+    The increment moves the iterate at the solution, so entries by both make up its block: ``place``.
+    """
 
     row: NDArray[np.int32]  # (e,) unknown
-    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, parameter
+    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, of an iterate, parameter
     pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
+    slot: NDArray[np.int32]  # (e,) of entries of the block of the increment: the place
+    place_row: NDArray[np.int32]  # (places,) of the blocks of the increment of all cases, sorted
+    place_column: NDArray[np.int32]  # (places,)
+    places: Integers  # (cases + 1,): where the places of a case begin
 
 
 def ends_of(tape: StepTape) -> Integers:
@@ -320,13 +330,31 @@ def ends_of(tape: StepTape) -> Integers:
 
 def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> StepPattern:
     """Return the pattern of all cases, with or without derivatives by parameters."""
-    parts, first = [], 0
+    parts, first, places = [], 0, [0]
     for case in cases:
         one = grouped_entries(tape, case, by_parameters)
-        parts.append((one.row, one.column, first + one.starts))
+        slot, place_row, place_column = increment_places(tape, one)
+        parts.append((one.row, one.column, first + one.starts, slot, place_row, place_column))
         first += len(one.row)
-    row, column, pointer = zip(*parts, strict=True)
-    return StepPattern(np.concatenate(row), np.concatenate(column), np.array(pointer))
+        places.append(places[-1] + len(place_row))
+    row, column, pointer, *placed = zip(*parts, strict=True)
+    slot, place_row, place_column = map(np.concatenate, placed)
+    return StepPattern(
+        np.concatenate(row), np.concatenate(column), np.array(pointer), slot, place_row, place_column, np.array(places)
+    )
+
+
+def increment_places(tape: StepTape, one: "GroupedEntries") -> tuple[Any, Any, Any]:
+    """Return the place of each entry (e,) in the block of the increment, and rows and columns of the places."""
+    first, size = int(ends_of(tape)[INCREMENT]), tape.y.size
+    own = np.r_[slice(*one.starts[INCREMENT : INCREMENT + 2]), slice(*one.starts[AT + INCREMENT : AT + INCREMENT + 2])]
+    moved = own >= one.starts[INCREMENT + 1]
+    column = one.column[own] - np.where(moved, 0, first)
+    column = np.where(moved, column % max(tape.n, 1), column)  # the increment comes first in its block
+    flat, slot = np.unique((one.row[own] - first) * size + column, return_inverse=True)
+    found = np.zeros(len(one.row), np.int32)
+    found[own] = slot
+    return found, (flat // size).astype(np.int32), (flat % size).astype(np.int32)
 
 
 class GroupedEntries(NamedTuple):
@@ -336,7 +364,6 @@ class GroupedEntries(NamedTuple):
     row: NDArray[np.int32]  # (e,) as in a StepPattern
     column: NDArray[np.int32]  # (e,)
     starts: Integers  # (GROUPS + 1,)
-    columns: int  # of the point
 
 
 def grouped_entries(tape: StepTape, case: StepCase, by_parameters: bool) -> GroupedEntries:
@@ -348,21 +375,24 @@ def grouped_entries(tape: StepTape, case: StepCase, by_parameters: bool) -> Grou
         kind = group(tape, ends, row, column)
         order = np.argsort(kind, kind="stable")
         starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
-        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE), (tape.inputs["p"].start, tape.inputs["x"].start))
+        begins = [tape.independents[name].start for name in ("p", "x", "iterates")]
+        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE, kind >= AT), begins)
         program = entries.rows.program
         output = np.concatenate((program.output[: tape.y.size], program.output[tape.y.size :][order]))
         rows, own = SimdProgram(program._replace(output=output)), (column - origin)[order].astype(np.int32)
-        tape.grouped[key] = GroupedEntries(rows, row[order].astype(np.int32), own, starts, entries.columns)
+        tape.grouped[key] = GroupedEntries(rows, row[order].astype(np.int32), own, starts)
         tape.programs.pop(key, None)  # with its memory
     return tape.grouped[key]
 
 
 def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
-    """Return the group of each entry: its block on the diagonal, BELOW + its block, BY_STATE, or BY_PARAMETERS."""
+    """Return the group of each entry: its block on the diagonal, BELOW or AT + its block, BY_STATE, BY_PARAMETERS."""
     block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
-    found = np.where(left < block, BELOW + block, block)
-    found[column >= tape.inputs["x"].start] = BY_STATE
-    found[column >= tape.inputs["p"].start] = BY_PARAMETERS
+    found, columns = np.where(left < block, BELOW + block, block), tape.independents
+    found[column >= columns["x"].start] = BY_STATE
+    by_iterates = (column >= columns["iterates"].start) & (column < columns["p"].start)
+    found[by_iterates] = AT + block[by_iterates]
+    found[column >= columns["p"].start] = BY_PARAMETERS
     return found
 
 
@@ -371,7 +401,8 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
     n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
     room = np.max(np.diff(pattern.pointer, axis=1), axis=0)  # entries of a group in any case
     correction = saddle(n, weights.correction, tape.redundant, several, room[FIRST])
-    increment = saddle(n, weights.increment, tape.redundant, several, room[INCREMENT])
+    places = int(np.max(np.diff(pattern.places)))
+    increment = saddle(n, weights.increment, tape.redundant, several, places)
     projection = saddle(weights.projected, weights.projection, tape.redundant, several, room[VELOCITY])
     own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
     guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
@@ -383,6 +414,8 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
         tape.plain.astype(np.float64),
         tape.first.astype(np.int64),
         np.zeros(1, np.int64),
+        np.array([tape.h]),
+        np.zeros((tape.iterates.size, several)),
         guessed,
         correction,
         made,
