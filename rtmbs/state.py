@@ -335,9 +335,8 @@ class State:
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
-        numbers = [(name, getattr(self, name)) for name in NUMBERS]
-        for name, value in (*numbers, *((name, value) for name, _, value in parts_before(self))):
-            if np.any(np.abs(value) > BEYOND):
+        for name in NUMBERS:
+            if np.any(np.abs(getattr(self, name)) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")

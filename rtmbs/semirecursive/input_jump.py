@@ -40,6 +40,9 @@ ANSWERS = 9  # to a jump at most
 TWO = 1e-4  # of the first answer to a jump: what others may be left to give behind two
 LEFT = 2e-5  # the same behind more
 SLOW = 0.35  # of the answer before: where answers are left
+NOTHING = 1e-10  # of the first answer, in any coordinate: rounding
+LITTLE = 1e-5  # of the acceleration of a coordinate: what its answers may be left to give
+ENOUGH, GO_ON, TOO_SLOW = 0, 1, 2
 EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
 
 
@@ -77,25 +80,46 @@ def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
         begun.sd[i] = ws.state_rate[i]
     if len(tables.balance.first) > 0:
         shift_energies(tables, u, begun, ws)
-    first, previous = 0.0, 0.0
+    first = 0.0
     for answers in range(ANSWERS):
         for i in range(len(ws.jump)):
             ws.way[i] = ws.jump[i]
         solve(lu, work.factored, work, ws.way)
-        size = largest_rate(ws.way, settings.typical)
         for i in range(len(ws.way)):
             begun.zdd[i] += ws.way[i]
         if answers == 0:
-            first = size
+            first = largest_rate(ws.way, settings.typical)
             for i in range(len(ws.dz)):
                 ws.dz[i] += q4 * ws.way[i]
-        elif size * size <= (TWO if answers == 1 else LEFT) * first * (previous - size):
-            return True
-        elif size > SLOW * previous:
-            return False
-        previous = size
+        going = answers_go_on(answers, first, settings.typical, begun, ws)
+        if going != GO_ON:
+            return going == ENOUGH
         leave_over(tables, alpha, q4, ws)
     return False
+
+
+@inner_kernel
+def answers_go_on(answers, first, typical, begun, ws):
+    """Return ENOUGH, GO_ON or TOO_SLOW by the answers ws.way of every coordinate, and keep their sizes.
+
+    A stiff damper in one coordinate may stand beside a jump that is far larger in others, so each is looked at by
+    itself. ws.found_energy (n, 2) holds the largest answer of each so far, and the one before.
+    """
+    going = ENOUGH if answers > 0 else GO_ON
+    for i in range(len(ws.way)):
+        size = abs(ws.way[i]) / typical[i]
+        if answers == 0:
+            ws.found_energy[i, 0], ws.found_energy[i, 1] = size, size
+            continue
+        largest, before = ws.found_energy[i, 0], ws.found_energy[i, 1]
+        ws.found_energy[i, 0], ws.found_energy[i, 1] = max(largest, size), size
+        if size <= NOTHING * first + LITTLE * abs(begun.zdd[i]) / typical[i]:
+            continue
+        if not size * size <= (TWO if answers == 1 else LEFT) * largest * (before - size):
+            if answers > 2 and not size <= SLOW * before:
+                return TOO_SLOW
+            going = GO_ON
+    return going
 
 
 @inner_kernel

@@ -417,14 +417,14 @@ class StateStore:
         if np.array_equal(u[place], numbers):
             own["ramps"] = ramps
         else:  # one statement without calls: an interrupt comes before it or after it
-            own["begun"], u[place], own["ramps"] = self._inputs_before(), numbers, ramps
+            own["begun"], u[place], own["ramps"] = self._inputs_before(), numbers + 0.0, ramps  # no -0.0
 
     @guarded(CHANGE, INPUTS)
     def write_number(self, slot: int, number: float) -> None:
         """Change an input of one number, as ``write_input`` does."""
         u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
         if u[slot] != number:
-            own["begun"], u[slot], own["ramps"] = self._inputs_before(), number, ramps  # as in ``write_input``
+            own["begun"], u[slot], own["ramps"] = self._inputs_before(), number + 0.0, ramps  # as in ``write_input``
         else:
             own["ramps"] = ramps
 
@@ -494,6 +494,7 @@ class StateStore:
         begun = np.full_like(self.states[0].u, np.nan)  # inputs of another System are other inputs
         self.states[0].before = None
         vars(self).update(system=system, equations=equations, work=work, begun=begun)
+        self.follow_inputs()
 
     @guarded(CHANGE, "h =")
     def set_step(self, h: float) -> None:

@@ -6,7 +6,9 @@ import pytest
 import rtmbs
 from bench.measures.input_errors import error_of
 from rtmbs.integrators.method import Method
+from rtmbs.library.force_laws import point_spring
 from rtmbs.simulation.simulation import store_of
+from rtmbs.system.system import System
 from tests.results.test_run_warnings import braked_elbow
 
 
@@ -157,3 +159,74 @@ def test_a_damper_that_is_set_while_running_stops_where_it_should(damping) -> No
     exact = stopped(1e-4, rtmbs.TRBDF2())
     assert abs(exact) > 3e-3
     assert abs(stopped(1e-3, rtmbs.PenaltyTrapezoidal()) - exact) < 1e-4
+
+
+def braked_arm(inertia: float, damping: float) -> System:
+    """Return a heavy arm with a brake at its shoulder and a small rotor at its end; both joints have motors."""
+    m = rtmbs.Model("arm")
+    m.add_body("arm", mass=1.0, inertia=(0.3, 0.3, 0.3), center_of_mass=(0.5, 0, 0))
+    m.add_body("tool", mass=0.01, inertia=(inertia,) * 3)
+    m.add_joint("shoulder", rtmbs.Revolute((0, 1, 0)), m.ground, "arm")
+    m.add_joint("wrist", rtmbs.Revolute((1, 0, 0)), "arm", "tool", point=(1.0, 0, 0))
+    for joint in ("shoulder", "wrist"):
+        m.add_force(f"{joint}_motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=joint)
+    m.add_force("brake", rtmbs.TorsionSpring(stiffness=0.0, damping=damping), joint="shoulder")
+    return m.compile()
+
+
+@pytest.mark.parametrize("damping", [30.0, 300.0, 3000.0])
+@pytest.mark.parametrize("inertia", [1e-6, 1e-4])
+def test_a_far_larger_jump_elsewhere_hides_no_stiff_damper(inertia, damping) -> None:
+    """The rotor jumps by thousands of rad/s^2 where the arm hardly moves; solved-for accelerations stand beside it."""
+    system, rng, h = braked_arm(inertia, damping), np.random.default_rng(1), 1e-3
+    torques = zip(10.0 * rng.normal(size=40), 2e3 * inertia * rng.normal(size=40), strict=True)
+    sims = [rtmbs.Simulation(system, h=h) for _ in range(2)]
+    for shoulder, wrist in torques:
+        for sim in sims:
+            sim.inputs["shoulder_motor.torque"], sim.inputs["wrist_motor.torque"] = shoulder, wrist
+        store_of(sims[1]).settle()
+        assert all(sim.step().outcome.accepted for sim in sims)
+    answered, settled = (float(sim.state.z[0]) for sim in sims)
+    assert abs(settled) > 1e-6
+    assert answered == pytest.approx(settled, rel=1e-5)
+
+
+def driven_rocker() -> rtmbs.Simulation:
+    """Return a crank-rocker with a motor and a spring that may take hold elsewhere, a few steps on."""
+    m = rtmbs.library.build("crank_rocker")
+    m.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint="crank_pivot")
+    parameters = {"target": (0.3, 0.2, 0.1), "stiffness": 20.0, "damping": 1.0, "limit": 50.0}
+    m.add_force("hand", point_spring, body="crank", parameters=parameters)
+    sim = rtmbs.Simulation(m.compile(), h=1e-3)
+    sim.run(0.005)
+    return sim
+
+
+def test_a_look_behind_attach_leaves_no_byte() -> None:
+    sims = driven_rocker(), driven_rocker()
+    for sim in sims:
+        sim.attach("hand", "rocker", (0.1, 0, 0))
+    assert np.isfinite(sims[1]["crank_pivot.acceleration"])
+    for sim in sims:
+        assert sim.step().outcome.accepted
+    assert sims[0].state == sims[1].state
+
+
+def test_an_input_set_back_to_minus_zero_was_never_set() -> None:
+    sims = driven_rocker(), driven_rocker()
+    sims[1].inputs["motor.torque"] = 1.0
+    sims[1].inputs["motor.torque"] = -0.0
+    for sim in sims:
+        assert sim.step().outcome.accepted
+    assert sims[0].state == sims[1].state
+
+
+def test_a_state_with_a_huge_input_before_can_be_restored(tmp_path) -> None:
+    sim = driven_rocker()
+    sim.inputs["motor.torque"] = 1e300
+    sim.set("crank_pivot.rate", 2.0)
+    sim.inputs["motor.torque"] = 1.0
+    sim.state.save(tmp_path / "state.npz")
+    for state in (sim.state.copy(), tmp_path / "state.npz"):
+        sim.restore(state)
+    assert sim.step().outcome.accepted
