@@ -300,6 +300,8 @@ class State:
         if remembered(self).keys() != other.memory.keys():
             mine, wanted = (", ".join(map(str, one)) or "nothing" for one in (self.memory, other.memory))
             raise StateError(f"{what}: another method left it: it remembers {mine}, and the method needs {wanted}")
+        if not isinstance(self.before, Before | None):
+            raise StateError(f"{what}: before is {type(self.before).__name__}; the model needs what its State had")
         theirs = {name: value for name, _, value in parts(other)}
         for name, kind, value in list(parts(self)):
             numbers, shape = stored(name, value, kind), np.shape(theirs[name])
@@ -379,8 +381,8 @@ def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
 
 def parts_before(state: State) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, type, value) of every array of ``before``."""
-    if state.before is not None:
-        for name, value in zip(Before._fields, state.before, strict=True):
+    if isinstance(state.before, Before):
+        for name, value in state.before._asdict().items():
             yield BEFORE + name, Array, value
 
 

@@ -450,3 +450,12 @@ def test_states_of_the_same_numbers_are_equal():
     other.zd[0] += 1e-9
     assert one != other
     assert one != "a state"
+
+
+@pytest.mark.parametrize("value", [3, (1.0, 2.0), "inputs"])
+def test_a_before_of_ones_own_is_refused(value):
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+    state = sim.state.copy()
+    state.before = value
+    with pytest.raises(StateError, match=r"before is .*; the model needs what its State had"):
+        sim.restore(state)

@@ -58,6 +58,7 @@ def simulation(name: str, steps: int = 3, **options: Any) -> Simulation:
 
 def contents(state: Any) -> dict[str, Any]:
     """Return every field of a state, and what its method remembers, as something that compares by bytes."""
-    compared = [f.name for f in dataclasses.fields(state) if f.name not in ("memory", "given")]
+    compared = [f.name for f in dataclasses.fields(state) if f.name not in ("memory", "given", "before")]
     fields = {name: getattr(state, name) for name in compared} | state.memory
+    fields |= {} if state.before is None else {f"before.{name}": one for name, one in state.before._asdict().items()}
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in fields.items()}

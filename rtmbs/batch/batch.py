@@ -277,9 +277,9 @@ class Batch(StrictAttributes):
             going = (run.taken[which] < steps) | (run.unread[which] == 1)
             which = which[going & self.alive[which]]
         self._k += run.taken
-        for code in np.unique(run.ending[alive]).tolist():
-            ended = alive & (run.ending == code) & self.alive & (run.taken > 0)
-            self.outcomes[ended] = OUTCOMES[code]
+        stepped = alive & self.alive & (run.taken > 0)  # copies that failed have their outcome, and any code
+        for code in np.unique(run.ending[stepped]).tolist():
+            self.outcomes[stepped & (run.ending == code)] = OUTCOMES[code]
 
     def _take_single_steps(self, run: CopyRun, which: Integers) -> None:
         """Take all steps of the copies ``which`` as Simulations do: loads of bearings follow reactions in Python."""
