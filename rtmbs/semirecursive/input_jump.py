@@ -37,11 +37,13 @@ PASSES = 6
 SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every direction
 FIRST = 0.1  # the same of the first pass, whose change is that of forces too
 ANSWERS = 9  # to a jump at most
-TWO = 1e-4  # of the first answer to a jump: what others may be left to give behind two
+TWO = 1e-4  # of the largest answer to a jump in a coordinate: what others may be left to give behind two
 LEFT = 2e-5  # the same behind more
 SLOW = 0.35  # of the answer before: where answers are left
-NOTHING = 1e-10  # of the first answer, in any coordinate: rounding
+NOTHING = 1e-9  # of the first answer, in any coordinate: rounding
 LITTLE = 1e-5  # of the acceleration of a coordinate: what its answers may be left to give
+FAINT = 1e-8  # of the first answer of all: what others may be left to give where a coordinate is not stiff
+STIFF = 0.1  # of the answer before: more is left by a coordinate that is stiff
 ENOUGH, GO_ON, TOO_SLOW = 0, 1, 2
 EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
 
@@ -67,7 +69,7 @@ def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
 
     The forces r that ``u`` leaves over are answered by x = -N^-1 r. That leaves the share s = E / (1 + E) of r, with
     E = h/2 M^-1 C + h^2/4 M^-1 K and the way from here to the iterate. What is left is answered again. Two answers are
-    enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the first. A
+    enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the largest. A
     stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the first
     x, which is N^-1 M of all. Loops are those of N.
     """
@@ -103,19 +105,22 @@ def answers_go_on(answers, first, typical, begun, ws):
     """Return ENOUGH, GO_ON or TOO_SLOW by the answers ws.way of every coordinate, and keep their sizes.
 
     A stiff damper in one coordinate may stand beside a jump that is far larger in others, so each is looked at by
-    itself. ws.found_energy (n, 2) holds the largest answer of each so far, and the one before.
+    itself. ws.answered (n, 2) holds the largest answer of each so far, and the one before. A coordinate that the jump
+    reaches through others only may be left with more of its own small answer, where answers fall quickly.
     """
     going = ENOUGH if answers > 0 else GO_ON
     for i in range(len(ws.way)):
         size = abs(ws.way[i]) / typical[i]
         if answers == 0:
-            ws.found_energy[i, 0], ws.found_energy[i, 1] = size, size
+            ws.answered[i, 0], ws.answered[i, 1] = size, size
             continue
-        largest, before = ws.found_energy[i, 0], ws.found_energy[i, 1]
-        ws.found_energy[i, 0], ws.found_energy[i, 1] = max(largest, size), size
+        largest, before = ws.answered[i, 0], ws.answered[i, 1]
+        ws.answered[i, 0], ws.answered[i, 1] = max(largest, size), size
         if size <= NOTHING * first + LITTLE * abs(begun.zdd[i]) / typical[i]:
             continue
-        if not size * size <= (TWO if answers == 1 else LEFT) * largest * (before - size):
+        share = TWO if answers == 1 else LEFT
+        faint = FAINT * first if size <= STIFF * before else 0.0
+        if not size * size <= (share * largest + faint) * (before - size):
             if answers > 2 and not size <= SLOW * before:
                 return TOO_SLOW
             going = GO_ON

@@ -111,6 +111,7 @@ class Workspace(NamedTuple):
     still: Array  # (n,) float64: zeros
     no_energy: Array  # (n, 2) float64: zeros
     found_energy: Array  # (n, 2) float64
+    answered: Array  # (n, 2) float64: sizes of answers to changed inputs, the largest and the last
     jump: Array  # (n,) float64: what changed inputs leave over, and the accelerations that answer it
     begun_zdd: Array  # (n,) float64: what a step with changed inputs begins with
     begun_lam: Array  # (m,) float64
@@ -174,6 +175,7 @@ def scratch_of_jumps(n: int, m: int, states: int) -> dict[str, Array]:
         "still": np.zeros(n),
         "no_energy": np.zeros((n, 2)),
         "found_energy": np.zeros((n, 2)),
+        "answered": np.zeros((n, 2)),
         "jump": np.zeros(n),
         "begun_zdd": np.zeros(n),
         "begun_lam": np.zeros(m),

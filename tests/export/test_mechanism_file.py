@@ -104,7 +104,7 @@ def extent_place(found, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["tables.balance.first", "tables.interfaces.one", "tables.paths.dof", "lu.order", "still", "z", "u"]
+    "name", ["tables.balance.first", "tables.interfaces.one", "tables.paths.dof", "lu.order", "ws.still", "z", "u"]
 )
 def test_an_array_of_zeros_is_no_longer_than_the_file(library, found, name):
     data = bytearray(found.file)

@@ -498,7 +498,7 @@ static const char *check_scratch(M it, const sizes *s) {
     for (int64_t i = 0; i < n; i++) turning |= INTEGERS(it, L_tables_dofs_reference)[i] >= 0;
     SHAPE2(L_ws_rate, turning ? n : 0, 6); SHAPE2(L_ws_G, s->mc, 6); SHAPE1(L_ws_Phi_z_factored, entries); SHAPE1(L_ws_stiff, 1);
     SHAPE3(L_R0, s->nr, 3, 3); SHAPE2(L_ws_begun_energy, n, 2); SHAPE2(L_energy, n, 2); SHAPE2(L_ws_no_energy, n, 2);
-    SHAPE2(L_ws_found_energy, n, 2); SHAPE1(L_sd, s->ns); SHAPE1(L_seen_sd, s->ns); SHAPE1(L_target, s->nu); SHAPE1(L_begun_u, s->nu); WANT(L_u, s->nu >= 3);
+    SHAPE2(L_ws_found_energy, n, 2); SHAPE2(L_ws_answered, n, 2); SHAPE1(L_sd, s->ns); SHAPE1(L_seen_sd, s->ns); SHAPE1(L_target, s->nu); SHAPE1(L_begun_u, s->nu); WANT(L_u, s->nu >= 3);
     SHAPE2(L_next_z, 1, n); SHAPE2(L_next_zd, 1, n); SHAPE2(L_next_zdd, 1, n); SHAPE2(L_next_lam, 1, m);
     SHAPE3(L_next_R0, 1, s->nr, 3); WANT(L_next_R0, EXTENT(it, L_next_R0, 3) == 3); SHAPE3(L_next_energy, 1, n, 2);
     SHAPE2(L_next_s, 1, s->ns); SHAPE2(L_next_sd, 1, s->ns); SHAPE2(L_next_u, 1, s->nu); SHAPE2(L_stats, 1, STATS_SIZE);
