@@ -165,10 +165,10 @@ class StateStore:
 
         Positions, rates and balances stay, and what accelerations were stands in ``before``: the next step begins with
         that, whether somebody looked or not. Inputs too large leave accelerations as they are: the step will say
-        NOT_FINITE. Loads of bearings are solved for with them, and stay.
+        NOT_FINITE. Loads of bearings are solved for with them, and stay; so does everything behind another System.
         """
         state = self.states[0]
-        if self.loads is not None:
+        if self.loads is not None or (self.begun is not None and not np.all(np.isfinite(self.begun))):
             self.solve_accelerations(state)
         else:
             if state.before is None:
@@ -491,10 +491,10 @@ class StateStore:
         equations.replace_system(system)
         equations.source = make_source(self.options.jacobian, system)
         work = self.options.method.start(equations, self.states[0])
-        vars(self).update(system=system, equations=equations, work=work, begun=None)
-        self.solve_accelerations(self.states[0])  # what they were before is that of another System
-        if self.shown is not None:
-            self.states[0].given = self.states[0].basis()
+        begun = np.full_like(self.states[0].u, np.nan)  # those of another System, also if this is interrupted
+        self.states[0].before = None
+        vars(self).update(system=system, equations=equations, work=work, begun=begun)
+        self.follow_inputs()
 
     @guarded(CHANGE, "h =")
     def set_step(self, h: float) -> None:
