@@ -8,6 +8,7 @@ import numpy as np
 from numpy import exp
 
 from rtmbs.ad.lanes import evaluate_lanes
+from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
 from rtmbs.semirecursive.law_kernels import set_inputs
 from rtmbs.semirecursive.law_states import (
@@ -24,14 +25,11 @@ from rtmbs.system.tables import FRAME_INPUTS
 BISECTIONS = 16  # of the step: the touch is found to 2e-5 of it
 STILL = 0.5  # of |s| / T: an open bristle goes back by nothing but s / T, turns apart
 SPEED = 12  # of the 18 inputs of a law between two frames: the first of v
-GROWS = 0.3  # of |s| at the end: as little is left of a bristle where it began at most
-LAYER, FALLS = 0.01, 0.3  # k d / L of a contact that has just begun; it falls below this share of itself in the step
+GROWS = 0.5  # of |s| at the end: a bristle that has just begun was smaller where the step begins
+FALLS = 0.5  # k d / L falls below this share of itself in a step behind the one of the touch
 LOW, HIGH, SHARE, SOFT, ACTIVE, FIRST = range(6)  # columns of ws.begin: bounds of the touch, place looked at, k d / L
 # there, 1 for a contact that may begin, k d / L where the step begins
-NODES = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
-         0.5917173212478249, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)  # fmt: skip
-WEIGHTS = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181,
-           0.181341891689181, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813)  # fmt: skip
+PARTS = 12  # in which a bristle grows, dense at the touch: their ends are cubes
 
 
 @lazy_kernel
@@ -54,14 +52,14 @@ def begin_bristles(tables, h, old, new, u, ws):
     set_inputs(tables, old.z, old.zd, u, ws)
     keep_inputs(ws.begin_input[0], inputs, ws)
     for i in range(len(ws.state_change)):
-        ws.begin_base[i] = ws.state_base[i]
-    if find_touches(laws, h, inputs, ws) > 0:
-        for b in range(len(laws.state_block)):
-            if ws.begin[b, ACTIVE] == 1.0:
-                grow(laws, b, h, inputs, old, new, ws)
+        ws.begin_state[2, i] = ws.state_base[i]
+    find_touches(laws, h, inputs, ws)
+    for b in range(len(laws.state_block)):
+        if ws.begin[b, ACTIVE] == 1.0:
+            grow(laws, b, h, inputs, old, new, ws)
     ws.state_half[0] = half
     for i in range(len(ws.state_change)):
-        ws.state_base[i], ws.s[i], ws.state_rate[i] = ws.begin_base[i], new.s[i], new.sd[i]
+        ws.state_base[i], ws.s[i], ws.state_rate[i] = ws.begin_state[2, i], new.s[i], new.sd[i]
     forward_positions(tables, old.R0, new.z, ws)
     forward_velocities(tables.dofs, new.zd, ws)
     set_inputs(tables, new.z, new.zd, u, ws)
@@ -119,22 +117,20 @@ def keep_inputs(kept, inputs, ws):
 
 @inner_kernel
 def find_touches(laws, h, inputs, ws):
-    """Close in on the touch of every contact that may begin; returns how many do."""
+    """Close in on the touch of every contact that may begin."""
     look(laws, 0.0, h, inputs, ws)
     count = 0
     for b in range(len(laws.state_block)):
         if ws.begin[b, ACTIVE] == 1.0:
             soft = ws.begin[b, FIRST] = ws.begin[b, SOFT]
             if soft < np.inf:  # it touched before: at the end of the last step, or long ago
-                ws.begin[b, HIGH], ws.begin[b, ACTIVE] = 0.0, 1.0 if soft > LAYER else 0.0
-            count += int(ws.begin[b, ACTIVE])
-    if count > 0:
-        for _ in range(BISECTIONS):
-            look(laws, 0.5, h, inputs, ws)
-            for b in range(len(laws.state_block)):
-                if ws.begin[b, ACTIVE] == 1.0:
-                    ws.begin[b, HIGH if ws.begin[b, SOFT] < np.inf else LOW] = ws.begin[b, SHARE]
-    return count
+                ws.begin[b, HIGH] = 0.0
+            count += 1 if soft == np.inf else 0
+    for _ in range(BISECTIONS if count > 0 else 0):
+        look(laws, 0.5, h, inputs, ws)
+        for b in range(len(laws.state_block)):
+            if ws.begin[b, ACTIVE] == 1.0:
+                ws.begin[b, HIGH if ws.begin[b, SOFT] < np.inf else LOW] = ws.begin[b, SHARE]
 
 
 @inner_kernel
@@ -187,35 +183,46 @@ def slope_of(x, first, j):
 def grow(laws, b, h, inputs, old, new, ws):
     """Write bristle and rate of contact ``b`` at the end of the step; they stay where none is found.
 
-    s = s_0 + p h c g(x, s) from the touch, c the mean of L / (L + k d) on the way over that at the end. The mean is
-    taken by eight points of Gauss, dense at the touch.
+    TR-BDF2 integrates the rate from the touch on, in PARTS, with the kinematics between both ends.
     """
-    block, touch, mean = laws.state_block[b], ws.begin[b, HIGH], 0.0
+    block, touch, s = laws.state_block[b], ws.begin[b, HIGH], ws.begin_state
     ws.begin[b, LOW], ws.begin[b, HIGH] = touch, 1.0
-    for k in range(len(NODES)):
-        y = NODES[k]
-        look(laws, y * y * y * y, h, inputs, ws)
-        mean += WEIGHTS[k] * 4.0 * y * y * y / (1.0 + ws.begin[b, SOFT])
     look(laws, 1.0, h, inputs, ws)
-    soft = ws.begin[b, SOFT]
     ws.begin[b, ACTIVE] = 0.0
-    if not soft < FALLS * ws.begin[b, FIRST]:
+    if not ws.begin[b, SOFT] < FALLS * ws.begin[b, FIRST]:
         return
-    share = (1.0 - touch) * h * mean * (1.0 + soft)
-    for i in range(len(ws.state_change)):
-        ws.state_base[i] = new.s[i] - share * new.sd[i]  # those of other laws stay as they are
-    open_for = touch * h
-    for i in range(block[STATE], block[STATE] + block[COUNT]):
-        turned = open_for * (old.sd[i] + old.s[i] / RELAXES)
-        ws.state_base[i] = (old.s[i] + turned) * exp(-open_for / RELAXES)
     for i in range(inputs):
         ws.law_number[i] = ws.begin_input[1, i]
-    ws.state_half[0] = share
+    first, behind, open_for, left = block[STATE], block[STATE] + block[COUNT], touch * h, 1.0 - touch
+    for i in range(first, behind):
+        shrunk = exp(-open_for / RELAXES)
+        s[0, i] = (old.s[i] + open_for * (old.sd[i] + old.s[i] / RELAXES)) * shrunk
+        s[1, i] = -s[0, i] / RELAXES if open_for > 0.0 else old.sd[i]
+    for part in range(PARTS):
+        x, y = (part / PARTS) ** 3, ((part + 1) / PARTS) ** 3
+        half = 0.5 * GAMMA * left * h * (y - x)
+        for i in range(first, behind):
+            ws.begin_base[i] = s[0, i] + half * s[1, i]
+        settle_at(laws, block, touch + left * (x + GAMMA * (y - x)), half, h, inputs, new, ws)
+        for i in range(first, behind):
+            ws.begin_base[i] = NEWER * ws.s[i] - OLDER * s[0, i]
+        settle_at(laws, block, touch + left * y, half, h, inputs, new, ws)
+        for i in range(first, behind):
+            s[0, i], s[1, i] = ws.s[i], ws.state_rate[i]
+            if not (np.isfinite(s[0, i]) and np.isfinite(s[1, i])):
+                return
+    for i in range(first, behind):
+        new.s[i], new.sd[i] = s[0, i], s[1, i]
+
+
+@inner_kernel
+def settle_at(laws, block, x, half, h, inputs, new, ws):
+    """Find the bristle of one law at the share ``x`` of the step from ws.begin_base; other laws stay at the end."""
+    for i in range(len(ws.state_change)):
+        ws.state_base[i] = new.s[i] - half * new.sd[i]
+    for i in range(block[STATE], block[STATE] + block[COUNT]):
+        ws.state_base[i] = ws.begin_base[i]
+    ws.state_half[0] = half
+    place_between(block[INPUT], x, h, ws)
     settle_states(laws, inputs, False, ws)
     take_correction(block, ws)
-    found = True
-    for i in range(block[STATE], block[STATE] + block[COUNT]):
-        found = found and np.isfinite(ws.s[i]) and np.isfinite(ws.state_rate[i])
-    if found:
-        for i in range(block[STATE], block[STATE] + block[COUNT]):
-            new.s[i], new.sd[i] = ws.s[i], ws.state_rate[i]
