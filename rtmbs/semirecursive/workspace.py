@@ -96,7 +96,7 @@ class Workspace(NamedTuple):
     state_change: Array  # float64: last correction of those of force laws, without those of contact sets
     state_search: Array  # (nb, 3) float64: search of each law for its states, see ``semirecursive/law_states.py``
     begin: Array  # (nb, 6) float64: see ``semirecursive/touch_begin.py``
-    begin_base: Array  # float64: state_base of bristles that begin
+    begin_share: Array  # float64: share of a step behind the touch, of each state
     begin_state: Array  # (3, .) float64: these bristles, their rates, and state_base of before
     begin_input: Array  # (2, nx) float64: kinematics of the laws at both ends of a step in which contacts begin
     state_kept: Array  # float64 (., 2): where a part of a correction began, and the correction
@@ -197,7 +197,7 @@ def scratch_of_states(block: Array, inputs: int, more: int = 0) -> dict[str, Arr
         "state_kept": np.zeros((states, 2)),
         "state_half": np.zeros(1),
         "begin": np.zeros((len(block), 6)),
-        "begin_base": np.zeros(states),
+        "begin_share": np.zeros(states),
         "begin_state": np.zeros((3, states)),
         "begin_input": np.zeros((2, inputs if np.any(block[:, BEGINS]) else 0)),
         "rate_share": np.zeros(1),
