@@ -77,6 +77,7 @@ class Case:
 
     def exact(self) -> Array:
         """Return the state (n,) at the end, integrated from touch to touch."""
+
         def touch(_: float, y: Array) -> float:
             return self.gap(y)
 
