@@ -10,6 +10,7 @@ other.
 
 import sys
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from rtmbs.system import System
 
 Array = NDArray[np.float64]
 
-RELAXES, ELASTIC, SLACK = 2e-3, 0.5, 1e-6
+RELAXES, ELASTIC, SLACK, SMALL = 2e-3, 0.5, 1e-6, 0.1  # METHODS 8.2
 STEPS, PHASES = (40, 80, 160), 8  # steps of a run; runs of a size
 MOST = 2e-5  # of a step of the reference [s]
 
@@ -37,11 +38,11 @@ class Law(NamedTuple):
     tangential_stiffness: float
     damping_time: float
 
-    def force(self, gap: float, leaving: float, s: Array, slip: Array) -> tuple[float, Array, Array]:
+    def force(self, gap: float, leaving: float, s: Array, slip: Array, slack: float) -> tuple[float, Array, Array]:
         """Return the normal force, the friction (k,) and the rate of the bristle (k,) without turns."""
         N = self.stiffness * max(-gap, 0.0) ** self.exponent * max(1.0 - self.dissipation * leaving, 0.0)
         k, limit, size = self.tangential_stiffness, self.friction * N, float(np.sqrt(s @ s + 1e-40))
-        whole, u = limit + k * SLACK, s / size
+        whole, u = limit + k * slack, s / size
         q = k * size / whole
         a = min(max((q - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
         a = a * a * (3.0 - 2.0 * a)
@@ -58,6 +59,11 @@ class Case:
     law: Law
     start: Array
     end = 0.012  # [s]
+
+    @cached_property
+    def slack(self) -> float:
+        """Slack of the bristle: smaller where the characteristic length is below 0.1."""
+        return SLACK * min(1.0, self.system().length / SMALL)
 
     def rate(self, y: Array) -> Array:
         """Return the rate of the state (n,)."""
@@ -124,7 +130,9 @@ class UnevenBall(Case):
         R, v, w = axes(y[3:7]), y[7:10], y[10:13]
         arm = R @ self.middle - self.radius * self.n
         speed = v + np.cross(w, arm)
-        N, friction, bristle = self.law.force(self.gap(y), float(speed @ self.n), y[13:], self.across @ speed)
+        N, friction, bristle = self.law.force(
+            self.gap(y), float(speed @ self.n), y[13:], self.across @ speed, self.slack
+        )
         F, own = N * self.n + self.across.T @ friction, R @ self.inertia @ R.T
         turn = np.linalg.solve(own, np.cross(arm, F) - np.cross(w, own @ w))
         return np.concatenate((v, turning(y[3:7], w), F / self.mass + self.gravity, turn, bristle))
@@ -175,7 +183,9 @@ class HingedArm(Case):
         x = self.ball(y[0]) - self.radius * self.n
         lever = np.cross(self.axis, x)
         speed = y[1] * lever
-        N, friction, bristle = self.law.force(self.gap(y), float(speed @ self.n), y[2:], self.across @ speed)
+        N, friction, bristle = self.law.force(
+            self.gap(y), float(speed @ self.n), y[2:], self.across @ speed, self.slack
+        )
         F = N * self.n + self.across.T @ friction
         return np.array([y[1], float(F @ lever) / self.inertia, *bristle])
 
@@ -224,7 +234,7 @@ class TwoBalls(Case):
         on_a, on_b = n * (self.radius[0] + 0.5 * gap), -n * (self.radius[1] + 0.5 * gap)
         speed = vb + np.cross(wb, on_b) - va - np.cross(wa, on_a)
         leaving, out = float(speed @ n), float(s @ n)
-        N, friction, bristle = self.law.force(gap, leaving, s - out * n, speed - leaving * n)
+        N, friction, bristle = self.law.force(gap, leaving, s - out * n, speed - leaving * n, self.slack)
         bristle = bristle - out / RELAXES * n + np.cross(0.5 * (wa + wb), s)
         F = N * n + friction
         turns = np.cross(on_a, -F) / self.inertia[0], np.cross(on_b, F) / self.inertia[1]

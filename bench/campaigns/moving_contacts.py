@@ -22,7 +22,7 @@ STEP, TIME = 0.005, 12.0  # of 1 / w, w the contact's angular frequency: the ste
 # v STEP^2 / 2 of its swing, and a run has several touches. Without friction there is no such force.
 JUMP, SMOOTH = 4.0, 1e-4  # of STEP^2 and of the largest motion with friction; of it without
 WITHOUT = 0.3  # share of scenes without friction
-SLACK, RELAXES, ELASTIC = 1e-6, 2e-3, 0.5  # of the bristle, METHODS 8.2
+SLACK, SMALL, RELAXES, ELASTIC = 1e-6, 0.1, 2e-3, 0.5  # of the bristle, METHODS 8.2
 
 
 class Scene(NamedTuple):
@@ -49,6 +49,7 @@ class Scene(NamedTuple):
     mu: float
     kt: float
     tau: float
+    slack: float = SLACK  # d [m]
 
 
 def random_scene(rng: np.random.Generator) -> tuple[Scene, object]:
@@ -80,8 +81,8 @@ def random_scene(rng: np.random.Generator) -> tuple[Scene, object]:
     return (scene._replace(mu=0.0) if rng.random() < WITHOUT else scene), shape
 
 
-def simulated(scene: Scene, shape: object, h: float, steps: int) -> tuple[Array, Array, Array]:
-    """Return position, velocity and angular velocity of the body at the end, by rtmbs."""
+def simulated(scene: Scene, shape: object, h: float, steps: int) -> tuple[tuple[Array, Array, Array], float]:
+    """Return position, velocity and angular velocity of the body at the end by rtmbs, and the slack of bristles [m]."""
     model = rtmbs.Model("scene", gravity=scene.gravity)
     model.add_body("table", mass=1.0, inertia=(1, 1, 1), position=scene.plane_point, orientation=scene.plane_axes)
     model.add_joint("hinge", rtmbs.Revolute(axis=scene.axis), "ground", "table", point=scene.hinge)
@@ -98,13 +99,14 @@ def simulated(scene: Scene, shape: object, h: float, steps: int) -> tuple[Array,
     )  # fmt: skip
     sim = rtmbs.Simulation(model.compile(), h, method=rtmbs.TRBDF2())
     sim.run(steps * h, record=rtmbs.Every(steps * h))
-    return sim["body.position"], sim["body.velocity"], sim["body.angular_velocity"]
+    ends = sim["body.position"], sim["body.velocity"], sim["body.angular_velocity"]
+    return ends, SLACK * min(1.0, sim.system.length / SMALL)
 
 
 def bristle(scene: Scene, s: Array, v: Array, limit: float) -> tuple[Array, Array]:
     """Return force and rate of a bristle, METHODS 8.2."""
     size = float(np.linalg.norm(s))
-    whole = limit + scene.kt * SLACK
+    whole = limit + scene.kt * scene.slack
     q, share = scene.kt * size / whole, limit / whole
     u = s / size if size > 0.0 else np.zeros_like(s)
     x = min(max((q - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
@@ -161,7 +163,8 @@ def judged(seed: int, tally: Tally) -> str:
     scene, shape = random_scene(rng)
     h = STEP / np.sqrt(scene.k / scene.mass)
     steps = round(TIME / STEP)
-    ends = simulated(scene, shape, h, steps)
+    ends, slack = simulated(scene, shape, h, steps)
+    scene = scene._replace(slack=slack)
     arm = scene.turn @ scene.center
     first = np.concatenate((
         scene.place + arm, Rotation.from_matrix(scene.turn).as_quat(), scene.v + np.cross(scene.w, arm), scene.w,

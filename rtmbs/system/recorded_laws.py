@@ -395,14 +395,15 @@ class LawRecorder:
 def for_length(force: Force, length: float, coordinates: tuple[tuple[Joint, int], ...]) -> Force:
     """Return a force whose dry friction is that of a mechanism of the characteristic ``length`` [m]."""
     assert isinstance(force.law, Law)
-    friction = getattr(force.law.function, "friction", None)
+    function: Any = force.law.function
+    friction = getattr(function, "friction", None)
     if not isinstance(friction, DryFriction):
         return force
     slides = all(isinstance(joint.type, Prismatic) for joint, _ in coordinates)  # a contact has no coordinates
     scaled = friction.for_length(length, slides)
     if scaled is friction:
         return force
-    return replace(force, law=replace(force.law, function=replace(force.law.function, friction=scaled)))
+    return replace(force, law=replace(force.law, function=replace(function, friction=scaled)))
 
 
 def coordinates_of(model: ModelDescription, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
