@@ -14,7 +14,7 @@ the elasto-plastic bristle of Dupont, Hayward, Armstrong and Altpeter (2002) wit
 stiffness does not depend on the load, so no load cycle gives energy.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ RELAXES = 2e-3  # [s] time in which a bristle comes back whose limit has fallen,
 SLACK = 1e-6  # [m or rad] of the bristle, whose limit may be zero
 TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
 NO_FORCE = 1e-12  # [N or N m] keeps directions defined
+SMALL = 0.1  # [m] characteristic length below which SLACK is in proportion to it
+NOTHING = 1e-9  # of the force k d of the slack: NO_FORCE of small mechanisms is no larger
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,18 @@ class DryFriction:
         Limit at rest over limit of sliding, 1 or more (Stribeck).
     stribeck_speed : float, default 1e-2
         Speed at which 1/e of the difference is left [m/s or rad/s].
+    slack : float, default 1e-6
+        d [m or rad]: slack of the bristle, whose limit may be zero.
+    no_force : float, default 1e-12
+        Force that keeps directions defined [N or N m].
     """
 
     stiffness: float
     damping_time: float
     static_ratio: float = 1.0
     stribeck_speed: float = 1e-2
+    slack: float = SLACK
+    no_force: float = NO_FORCE
 
     def __call__(self, s: Any, v: Any, limit: Any) -> tuple[Any, Any]:
         """Return the force and the rate of the bristle.
@@ -68,8 +76,8 @@ class DryFriction:
             (k,) force against v [N or N m]; (k,) rate of s [m/s or rad/s].
         """
         most = limit * self.static_factor(v)
-        size = np.sqrt(inner(s, s) * self.stiffness**2 + NO_FORCE**2)
-        most_and_slack = most + self.stiffness * SLACK
+        size = np.sqrt(inner(s, s) * self.stiffness**2 + self.no_force**2)
+        most_and_slack = most + self.stiffness * self.slack
         q, touching = size / most_and_slack, most / most_and_slack
         unit = [self.stiffness * one / size for one in s]
         share = np.minimum(np.maximum((q - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
@@ -79,8 +87,28 @@ class DryFriction:
         rate = [touching * (w - outward * u) - beyond / RELAXES * one for w, u, one in zip(v, unit, s, strict=True)]
         damping = self.damping_time * (1.0 - slides)
         wanted = [self.stiffness * (one + damping * w) for one, w in zip(s, v, strict=True)]
-        held = most / (np.maximum(np.sqrt(inner(wanted, wanted) + NO_FORCE**2), most) + NO_FORCE)
+        held = most / (np.maximum(np.sqrt(inner(wanted, wanted) + self.no_force**2), most) + self.no_force)
         return [-held * one for one in wanted], rate
+
+    def for_length(self, length: float, slides: bool) -> "DryFriction":
+        """Return the friction in a mechanism of a characteristic length; its slack shrinks with a small one.
+
+        Parameters
+        ----------
+        length : float
+            Characteristic length of the mechanism [m].
+        slides : bool
+            Whether the bristle is a length. An angle keeps its slack.
+
+        Returns
+        -------
+        DryFriction
+            This friction, unless the mechanism is small.
+        """
+        if not length < SMALL:
+            return self
+        slack = SLACK * length / SMALL if slides else SLACK
+        return replace(self, slack=slack, no_force=min(NO_FORCE, NOTHING * self.stiffness * slack))
 
     def static_factor(self, v: Any) -> Any:
         """Return the limit at a sliding speed over that of fast sliding (Stribeck)."""

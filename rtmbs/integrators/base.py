@@ -147,8 +147,11 @@ class StepEquations(Protocol):
         A trapezoidal step has the base s_n + h/2 ds_n/dt and the share h/2.
         """
 
-    def keep_states(self, new: StateArrays) -> None:
-        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
+    def keep_states(self, new: StateArrays, old: StateArrays | None = None, h: float = 0.0) -> None:
+        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``.
+
+        Bristles of contacts that begin within a step of ``h`` [s] from ``old`` grow from there on.
+        """
 
     def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""

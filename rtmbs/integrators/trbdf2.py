@@ -161,7 +161,7 @@ class TRBDF2Step:
         zd, Phid, _ = project_velocities(equations, settings, old, z, zd, self.stats)
         stage.note(Phid, VELOCITY_VIOLATION)
         new.z[:], new.zd[:] = z, zd
-        equations.keep_states(arrays_of(new))
+        equations.keep_states(arrays_of(new), old, settings.h / GAMMA)
         return Outcome.CONVERGED if in_range(new.z, new.zd, new.s) else Outcome.NOT_FINITE
 
 

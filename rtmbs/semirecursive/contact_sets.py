@@ -71,7 +71,7 @@ def friction(law, g, s, v, limit):
     """Return force and rate (2, 2) of the bristle ``s`` (2,) at the slip ``v`` (2,), as ``DryFriction`` does."""
     k, tau = law[g, TANGENTIAL], law[g, DAMPING_TIME]
     most = limit * static_factor(law, g, v)
-    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
+    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + law[g, NO_FORCE] ** 2), most + k * law[g, SLACK]
     q, touching, unit = size / whole, most / whole, (k * s[0] / size, k * s[1] / size)
     share = clipped((q - ELASTIC) / (1.0 - ELASTIC))
     beyond = clipped(q - 1.0) if most.real > 0.0 else 0.0 * q + 1.0  # an open contact forgets
@@ -79,8 +79,8 @@ def friction(law, g, s, v, limit):
     outward = slides * q * (outwards if outwards.real > 0.0 else 0.0 * outwards)
     damping = tau * (1.0 - slides)
     w = k * (s[0] + damping * v[0]), k * (s[1] + damping * v[1])
-    wanted = sqrt(w[0] * w[0] + w[1] * w[1] + NO_FORCE**2)
-    held = most / ((wanted if wanted.real > most.real else most) + NO_FORCE)
+    wanted = sqrt(w[0] * w[0] + w[1] * w[1] + law[g, NO_FORCE] ** 2)
+    held = most / ((wanted if wanted.real > most.real else most) + law[g, NO_FORCE])
     r0 = touching * (v[0] - outward * unit[0]) - beyond / RELAXES * s[0]
     r1 = touching * (v[1] - outward * unit[1]) - beyond / RELAXES * s[1]
     return (-held * w[0], -held * w[1]), (r0, r1)
@@ -109,7 +109,7 @@ def friction_slopes(law, g, s, v, limit):
     """
     k, tau, factor = law[g, TANGENTIAL], law[g, DAMPING_TIME], static_factor(law, g, v)
     most, nothing = limit * factor, 0.0 * limit
-    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
+    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + law[g, NO_FORCE] ** 2), most + k * law[g, SLACK]
     q, touching, x, y = size / whole, most / whole, k * s[0] / size, k * s[1] / size
     share = clipped((q - ELASTIC) / (1.0 - ELASTIC))
     slides, slope = share * share * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share) / (1.0 - ELASTIC)
@@ -117,9 +117,9 @@ def friction_slopes(law, g, s, v, limit):
     along, dragged = (along, slides * q) if along.real > 0.0 else (nothing, nothing)
     damping = tau * (1.0 - slides)
     w0, w1 = k * (s[0] + damping * v[0]), k * (s[1] + damping * v[1])
-    wanted = sqrt(w0 * w0 + w1 * w1 + NO_FORCE**2)
+    wanted = sqrt(w0 * w0 + w1 * w1 + law[g, NO_FORCE] ** 2)
     slips = wanted.real > most.real
-    larger = (wanted if slips else most) + NO_FORCE
+    larger = (wanted if slips else most) + law[g, NO_FORCE]
     held = most / larger
     e0, e1 = (w0 / wanted, w1 / wanted) if slips else (nothing, nothing)  # of ``larger`` by w
     by_q = -tau * k * slope  # of w over v, by q
@@ -166,7 +166,7 @@ def rate_and_slopes(law, g, s, v, limit):
     if not most.real > 0.0:  # an open contact forgets
         back, nothing = 0.0 * limit - 1.0 / RELAXES, 0.0 * limit
         return (back * s[0], back * s[1]), (back, nothing, nothing, back)
-    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
+    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + law[g, NO_FORCE] ** 2), most + k * law[g, SLACK]
     q, touching, x, y = size / whole, most / whole, k * s[0] / size, k * s[1] / size
     share = (q - ELASTIC) / (1.0 - ELASTIC)
     if not share.real > 0.0:  # a spring: the rate does not depend on the bristle

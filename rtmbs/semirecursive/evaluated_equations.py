@@ -29,6 +29,7 @@ from rtmbs.semirecursive.passes import (
     kinetic_energy,
 )
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
+from rtmbs.semirecursive.touch_begin import rebegin_bristles
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.components import ComponentSums
 from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
@@ -255,12 +256,17 @@ class EvaluatedEquations:
         if len(base):
             self.ws.state_base[:], self.ws.state_half[0] = base, share
 
-    def keep_states(self, new: StateArrays) -> None:
-        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
+    def keep_states(self, new: StateArrays, old: StateArrays | None = None, h: float = 0.0) -> None:
+        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``.
+
+        Bristles of contacts that begin within a step of ``h`` [s] from ``old`` grow from there on.
+        """
         if len(new.s):
             forward_velocities(self.tables.dofs, new.zd, self.ws)
             reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
             new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
+            if old is not None and self.ws.begin_input.shape[1]:
+                rebegin_bristles(self.tables, h, old, new, self.u, self.ws)
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation dofs (METHODS 1.16)."""

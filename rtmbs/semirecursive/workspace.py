@@ -8,7 +8,7 @@ from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
 from rtmbs.system.contact_set_tables import COLUMNS, states_of_sets
-from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
+from rtmbs.system.law_tables import BEGINS, COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 
 Array = Any
@@ -95,6 +95,10 @@ class Workspace(NamedTuple):
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
     state_change: Array  # float64: last correction of those of force laws, without those of contact sets
     state_search: Array  # (nb, 3) float64: search of each law for its states, see ``semirecursive/law_states.py``
+    begin: Array  # (nb, 6) float64: see ``semirecursive/touch_begin.py``
+    begin_share: Array  # float64: share of a step behind the touch, of each state
+    begin_state: Array  # (3, .) float64: these bristles, their rates, and state_base of before
+    begin_input: Array  # (2, nx) float64: kinematics of the laws at both ends of a step in which contacts begin
     state_kept: Array  # float64 (., 2): where a part of a correction began, and the correction
     rate_share: Array  # (1,) float64: h/2 in a trapezoidal step, what Phi of a rate row is times Psi; else 0
     state_slope: Array  # (slopes,) float64: see ``system/law_tables.py``
@@ -146,7 +150,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
     shapes |= {"path": (17, depth)}
-    scratch = scratch_of_states(laws.state_block, states_of_sets(tables.sets))
+    scratch = scratch_of_states(laws.state_block, inputs, states_of_sets(tables.sets))
     real = {
         "held": np.zeros(depth + 1, np.int64),
         "law_number": np.zeros(inputs + int(laws.state_block[:, COUNT].sum())),
@@ -184,8 +188,8 @@ def scratch_of_jumps(n: int, m: int, states: int) -> dict[str, Array]:
     }
 
 
-def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:
-    """Return the scratch for the states of force laws, and for ``more`` of contact sets behind them."""
+def scratch_of_states(block: Array, inputs: int, more: int = 0) -> dict[str, Array]:
+    """Return the scratch for the states of force laws of ``inputs``, and for ``more`` of contact sets behind them."""
     states, most = int(block[:, COUNT].sum()), int(block[:, COUNT].max(initial=0))
     of_states = ("s", "state_rate", "state_base")
     return {
@@ -194,6 +198,10 @@ def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:
         "state_search": np.zeros((len(block), 3)),
         "state_kept": np.zeros((states, 2)),
         "state_half": np.zeros(1),
+        "begin": np.zeros((len(block), 6)),
+        "begin_share": np.zeros(states),
+        "begin_state": np.zeros((3, states)),
+        "begin_input": np.zeros((2, inputs if np.any(block[:, BEGINS]) else 0)),
         "rate_share": np.zeros(1),
         "state_slope": np.zeros(int(slopes_of(block).sum())),
         "state_matrix": np.zeros((most, most)),

@@ -85,7 +85,7 @@ def compile(model: ModelDescription, length: float | None = None) -> System:
 def compiled(model: ModelDescription, length: float | None = None) -> System:
     """Return the System of a model with drivers on joint coordinates; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
-    recorder = LawRecorder(model)
+    recorder = LawRecorder(model, length)
     conditions = build_conditions(model, length)
     equations = {one.constraint.name: one.function.m for one in conditions}
     topologies = candidates(model, equations)
@@ -207,7 +207,7 @@ def write_draft(
     closure_table = tabulate_closures(closures, connector_list)
     forces = build_forces(model, layout, slots, connector_list)
     laws = build_laws(recorder, layout, slots, connector_list)
-    sets = build_contact_sets(model, layout, slots, connector_list, len(laws.states))
+    sets = build_contact_sets(model, layout, slots, connector_list, len(laws.states), length)
     paths, interfaces, condensed, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
     lu, tables = give_places(

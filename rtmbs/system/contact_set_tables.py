@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rtmbs.contact.friction import ELASTIC, NO_FORCE, RELAXES, SLACK, TINY
+from rtmbs.contact.friction import ELASTIC, RELAXES, TINY
 from rtmbs.errors import InputError
 from rtmbs.forces.kind import integers
 from rtmbs.model.body import Body
@@ -17,9 +17,9 @@ from rtmbs.system.tables import ContactSets
 if TYPE_CHECKING:
     from rtmbs.contact.sets import ContactSet
 
-__all__ = ["ELASTIC", "NO_FORCE", "RELAXES", "SLACK", "TINY"]
+__all__ = ["ELASTIC", "RELAXES", "TINY"]
 # Columns of ContactSets.law; no friction where the tangential stiffness is zero.
-STIFFNESS, EXPONENT, DISSIPATION, TANGENTIAL, DAMPING_TIME, STATIC_RATIO, STRIBECK_SPEED = range(7)
+STIFFNESS, EXPONENT, DISSIPATION, TANGENTIAL, DAMPING_TIME, STATIC_RATIO, STRIBECK_SPEED, SLACK, NO_FORCE = range(9)
 BRISTLES = 3  # states of a pair
 # Columns of ws.touch, of a pair that was evaluated: 1 where it touches, gap [m], n, t, b, curvature [1/m], force on j
 # [N], velocity and angular velocity of j that i sees at the middle of j, that middle, normal force [N] and its slopes
@@ -33,9 +33,12 @@ RATE, FRICTION, BY_PLACE, BY_VELOCITY, BY_SPIN, REACH, SHARED, COLUMNS = 35, 37,
 
 
 def build_contact_sets(
-    model: ModelDescription, layout: DofLayout, slots: Slots, connector_list: ConnectorList, states: int
+    model: ModelDescription, layout: DofLayout, slots: Slots, connector_list: ConnectorList, states: int, length: float
 ) -> ContactSets:
-    """Return the tables of all contact sets; ``states`` of force laws come before theirs."""
+    """Return the tables of all contact sets.
+
+    ``states`` of force laws come before theirs, ``length`` [m] is characteristic.
+    """
     found: list[ContactSet] = list(model.contact_sets.values())
     if not found:
         return no_contact_sets()
@@ -65,7 +68,7 @@ def build_contact_sets(
         pair_pointer=sums([one.most for one in found]),
         slot=integers(slot),
         friction=integers(friction),
-        law=np.array([law_row(one) for one in found]),
+        law=np.array([law_row(one, length) for one in found]),
         first=integers([states]),
     )
 
@@ -78,12 +81,14 @@ def member(layout: DofLayout, body: Body, shape: Any) -> tuple[int, Array, Array
     return place.dof, place.point(shape.point), place.rotation @ shape.normal, 0.0
 
 
-def law_row(one: "ContactSet") -> tuple[float, ...]:
+def law_row(one: "ContactSet", length: float) -> tuple[float, ...]:
     """Return the numbers of the law of a set in the order of the columns."""
     normal, bristle = one.normal, one.friction
-    of_bristle = (0.0, 0.0, 1.0, 1.0)
+    of_bristle = (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
     if bristle is not None:
-        of_bristle = (bristle.stiffness, bristle.damping_time, bristle.static_ratio, bristle.stribeck_speed)
+        bristle = bristle.for_length(length, slides=True)
+        of_bristle = (bristle.stiffness, bristle.damping_time, bristle.static_ratio, bristle.stribeck_speed,
+                      bristle.slack, bristle.no_force)  # fmt: skip
     return (normal.stiffness, normal.exponent, normal.dissipation, *of_bristle)
 
 
@@ -96,7 +101,7 @@ def no_contact_sets() -> ContactSets:
     """Return the tables of a model without contact sets."""
     none, zero = np.zeros(0, np.int64), np.zeros(0)
     vectors, begin = np.zeros((0, 3)), np.zeros(1, np.int64)
-    return ContactSets(none, vectors, vectors, zero, none, none, begin, begin, none, none, np.zeros((0, 7)), begin)
+    return ContactSets(none, vectors, vectors, zero, none, none, begin, begin, none, none, np.zeros((0, 9)), begin)
 
 
 def states_of_sets(sets: ContactSets) -> int:

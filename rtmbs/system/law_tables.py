@@ -318,11 +318,11 @@ def called(law: BuiltLaw, slots: dict[str, list[int]], row: int, force: int, ent
     return CalledLaw(law.force.name, function, np.array(slots[law.force.name]), law.function.n, row, force, entry)
 
 
-WIDTH = 10
+WIDTH = 11
 # Columns of Laws.state_block: first state, number of states, first force, number of forces, first input, number of
 # inputs, first slope, number among the laws between frames (-1: on joints), first row that elimination adds to
-# Laws.force_entry, counted from its end, and the number of these rows.
-STATE, COUNT, OUTPUT, ACTS, INPUT, LOOKS, PLACE, LAW, FILL, FILLS = range(WIDTH)
+# Laws.force_entry, counted from its end, the number of these rows, and 1 for the bristle of a contact of shapes.
+STATE, COUNT, OUTPUT, ACTS, INPUT, LOOKS, PLACE, LAW, FILL, FILLS, BEGINS = range(WIDTH)
 
 
 class StateTables(NamedTuple):
@@ -345,7 +345,7 @@ def state_tables(frames: Sequence[Any], joints: Sequence[Any]) -> StateTables:
             between = output < wrenches
             blocks.append(
                 [0, len(function.states), output, function.acts, looked, function.looks, 0,
-                 output // 6 if between else -1, 0, 0]
+                 output // 6 if between else -1, 0, 0, int(of_shapes(law))]
             )  # fmt: skip
             parts.append(places_of(law))
             if not between:
@@ -356,6 +356,11 @@ def state_tables(frames: Sequence[Any], joints: Sequence[Any]) -> StateTables:
     for k, part in enumerate(parts[1:]):
         part += block[k, PLACE]
     return StateTables(block, np.concatenate(parts), np.concatenate(fills))
+
+
+def of_shapes(law: Any) -> bool:
+    """Return whether a law is the contact of two shapes."""
+    return callable(getattr(law.function.law.function, "touch", None))
 
 
 def numbered(block: Integers) -> Integers:

@@ -14,6 +14,7 @@ that costs nothing.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from rtmbs.ad import (
     sparse_jacobian,
 )
 from rtmbs.ad.trace import record
+from rtmbs.contact.friction import DryFriction
 from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model.captured import Writes, function_behind
 from rtmbs.model.checks import rotation_of_quaternion
@@ -37,6 +39,7 @@ from rtmbs.model.constraints import MOST, Constraint, JointPose, Pose
 from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force
 from rtmbs.model.joint import Joint
+from rtmbs.model.joints import Prismatic
 from rtmbs.model.laws import JointKinematics, Kinematics, Law
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.system import Array, Integers
@@ -376,8 +379,8 @@ class LawRecorder:
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
     """
 
-    def __init__(self, model: ModelDescription) -> None:
-        self.model = model
+    def __init__(self, model: ModelDescription, length: float) -> None:
+        self.model, self.length = model, length
         self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
 
     def law(self, force: Force, layout: DofLayout) -> BuiltLaw:
@@ -385,8 +388,22 @@ class LawRecorder:
         coordinates = coordinates_of(self.model, layout, force)
         key = force.name, coordinates
         if key not in self.built:
-            self.built[key] = build_law(self.model, force, coordinates)
+            self.built[key] = build_law(self.model, self.length, force, coordinates)
         return self.built[key]
+
+
+def for_length(force: Force, length: float, coordinates: tuple[tuple[Joint, int], ...]) -> Force:
+    """Return a force whose dry friction is that of a mechanism of the characteristic ``length`` [m]."""
+    assert isinstance(force.law, Law)
+    function: Any = force.law.function
+    friction = getattr(function, "friction", None)
+    if not isinstance(friction, DryFriction):
+        return force
+    slides = all(isinstance(joint.type, Prismatic) for joint, _ in coordinates)  # a contact has no coordinates
+    scaled = friction.for_length(length, slides)
+    if scaled is friction:
+        return force
+    return replace(force, law=replace(force.law, function=replace(function, friction=scaled)))
 
 
 def coordinates_of(model: ModelDescription, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
@@ -402,8 +419,12 @@ def coordinates_of(model: ModelDescription, layout: DofLayout, force: Force) -> 
     return coordinates or ()
 
 
-def build_law(model: ModelDescription, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
-    """Evaluate a law in floats, record it, and compare the tape with the law."""
+def build_law(
+    model: ModelDescription, length: float, force: Force, coordinates: tuple[tuple[Joint, int], ...]
+) -> BuiltLaw:
+    """Evaluate a law in floats, record it, and compare the tape with the law; ``length`` [m] is characteristic."""
+    assert isinstance(force.law, Law)
+    force = for_length(force, length, coordinates)
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
     writes = Writes(force.law.function)

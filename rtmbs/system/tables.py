@@ -249,7 +249,7 @@ class Laws(NamedTuple):
     # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix; last those of elimination
     force_entry: Array
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
-    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_tables.py``
+    state_block: Array  # (nb, 11) int64: of each law with states, see ``system/law_tables.py``
     state_place: Array  # (nse,) int64: place of each slope in the flat slopes of all laws
 
 

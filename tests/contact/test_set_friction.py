@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import rtmbs
-from rtmbs.contact.friction import ELASTIC, RELAXES, SLACK
+from rtmbs.contact.friction import ELASTIC, RELAXES
 
 COUNT, GRAVITY, SKEW = 3, np.array((0.9, -0.5, -8.0)), np.array((0.3, -0.2, 1.0)) / np.linalg.norm((0.3, -0.2, 1.0))
 STIFFNESS, EXPONENT, DISSIPATION, MU = 3e4, 1.5, 0.4, 0.35
@@ -67,7 +67,7 @@ class Balls:
                 gap, w_i, w_mean = (x[j] - x[i]) @ n - self.radius[i] - self.radius[j], w[i], 0.5 * (w[i] + w[j])
                 point = 0.5 * (x[i] + self.radius[i] * n + x[j] - self.radius[j] * n)
                 slip = v[j] + np.cross(w[j], point - x[j]) - v[i] - np.cross(w_i, point - x[i])
-            force, rates[p] = touch(n, gap, slip, s[p])
+            force, rates[p] = touch(n, gap, slip, s[p], self.slack)
             rates[p] += np.cross(w_mean, s[p])
             a[j] += force / self.mass[j]
             turn[j] += np.cross(point - x[j], force) / self.inertia[j]
@@ -76,6 +76,11 @@ class Balls:
                 turn[i] -= np.cross(point - x[i], force) / self.inertia[i]
         return np.concatenate((v, a, turn, rates)).ravel()
 
+    @property
+    def slack(self) -> float:
+        """Slack of the bristles [m]: 1e-5 of the characteristic length, the largest radius of gyration."""
+        return 1e-5 * min(0.1, float(np.sqrt(np.max(self.inertia / self.mass))))
+
     def moved(self, end: float) -> np.ndarray:
         """Return places, velocities and spins (3, k, 3) at the ``end``, by SciPy."""
         start = np.concatenate((self.place, self.speed, self.spin, np.zeros((COUNT * (COUNT + 1) // 2, 3)))).ravel()
@@ -83,14 +88,14 @@ class Balls:
         return found.y[: 9 * COUNT, -1].reshape(3, COUNT, 3)
 
 
-def touch(n: np.ndarray, gap: float, slip: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def touch(n: np.ndarray, gap: float, slip: np.ndarray, s: np.ndarray, slack: float) -> tuple[np.ndarray, np.ndarray]:
     """Return force and rate of the bristle of a pair, as METHODS 8.1 to 8.3 say."""
     away = slip @ n
     N = STIFFNESS * max(-gap, 0.0) ** EXPONENT * max(1.0 - DISSIPATION * away, 0.0)
     flat, v, k = s - (s @ n) * n, slip - away * n, TANGENTIAL
     limit = MU * N * (1.0 + (RATIO - 1.0) * np.exp(-(v @ v) / STRIBECK**2))
     size = max(np.linalg.norm(flat), 1e-300)
-    u, q, share = flat / size, k * size / (limit + k * SLACK), limit / (limit + k * SLACK)
+    u, q, share = flat / size, k * size / (limit + k * slack), limit / (limit + k * slack)
     part = np.clip((q - ELASTIC) / (1.0 - ELASTIC), 0.0, 1.0)
     slides = part**2 * (3.0 - 2.0 * part)
     beyond = np.clip(q - 1.0, 0.0, 1.0) if limit > 0.0 else 1.0

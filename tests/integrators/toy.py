@@ -104,7 +104,7 @@ class Pendulum:
     def follow_states(self, base, share):
         self.ask("follow_states")
 
-    def keep_states(self, new):
+    def keep_states(self, new, old=None, h=0.0):
         self.ask("keep_states")
 
     def commit(self, state):

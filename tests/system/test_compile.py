@@ -362,7 +362,7 @@ def test_the_cheapest_spanning_tree_is_kept():
         previous = f"link {k}"
     for k in range(12):
         model.add_joint(f"foot {k}", Revolute(Y), "ground", f"link {k}", point=(k, 0, -1))
-    drafts = [write_draft(model, topology, 1.0, LawRecorder(model), []) for topology in candidates(model, {})]
+    drafts = [write_draft(model, topology, 1.0, LawRecorder(model, 1.0), []) for topology in candidates(model, {})]
     costs = [flops(draft.lu) for draft in drafts]
     assert len(set(costs)) > 1
     assert flops(model.compile().lu) == min(costs) < costs[0]
