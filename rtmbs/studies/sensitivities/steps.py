@@ -31,6 +31,7 @@ from rtmbs.studies.sensitivities.step_solver import (
     FIRST,
     GROUPS,
     INCREMENT,
+    LINKS,
     NOWHERE,
     PARTS,
     VELOCITY,
@@ -313,7 +314,8 @@ class StepPattern(NamedTuple):
     """
 
     row: NDArray[np.int32]  # (e,) unknown
-    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, of an iterate, parameter
+    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, of an iterate, parameter;
+    # vertices of links are counted behind the iterates, as rows too
     pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
     slot: NDArray[np.int32]  # (e,) of entries of the block of the increment: the place
     place_row: NDArray[np.int32]  # (places,) of the blocks of the increment of all cases, sorted
@@ -371,28 +373,33 @@ def grouped_entries(tape: StepTape, case: StepCase, by_parameters: bool) -> Grou
     key = case, by_parameters
     if key not in tape.grouped:
         entries, ends = tape.entries(case, by_parameters), ends_of(tape)
-        row, column = np.divmod(entries.place, entries.columns)
-        kind = group(tape, ends, row, column)
+        row, column, size = entries.row, entries.column, entries.columns
+        kind = np.where(row >= tape.y.size, LINKS, group(tape, ends, row, column, size))
         order = np.argsort(kind, kind="stable")
         starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
         begins = [tape.independents[name].start for name in ("p", "x", "iterates")]
-        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE, kind >= AT), begins)
+        vertex = size - tape.iterates.size  # what leads from a vertex to its place behind the iterates
+        conditions = kind == BY_PARAMETERS, kind == BY_STATE, (kind >= AT) & (column >= size), kind >= AT
+        origin = np.select(conditions, (*begins[:2], vertex, begins[2]))
+        row = np.where(kind == LINKS, row - tape.y.size + tape.iterates.size, row)
         program = entries.rows.program
         output = np.concatenate((program.output[: tape.y.size], program.output[tape.y.size :][order]))
         rows, own = SimdProgram(program._replace(output=output)), (column - origin)[order].astype(np.int32)
         tape.grouped[key] = GroupedEntries(rows, row[order].astype(np.int32), own, starts)
-        tape.programs.pop(key, None)  # with its memory
     return tape.grouped[key]
 
 
-def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
-    """Return the group of each entry: its block on the diagonal, BELOW or AT + its block, BY_STATE, BY_PARAMETERS."""
+def group(tape: StepTape, ends: Integers, row: Any, column: Any, size: int) -> Any:
+    """Return the group of each entry: its block on the diagonal, BELOW or AT + its block, BY_STATE, BY_PARAMETERS.
+
+    Columns from ``size`` on are vertices of links.
+    """
     block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
     found, columns = np.where(left < block, BELOW + block, block), tape.independents
     found[column >= columns["x"].start] = BY_STATE
-    by_iterates = (column >= columns["iterates"].start) & (column < columns["p"].start)
-    found[by_iterates] = AT + block[by_iterates]
     found[column >= columns["p"].start] = BY_PARAMETERS
+    by_iterates = (column >= columns["iterates"].start) & (column < columns["p"].start) | (column >= size)
+    found[by_iterates] = AT + block[by_iterates]
     return found
 
 
@@ -401,11 +408,12 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
     n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
     room = np.max(np.diff(pattern.pointer, axis=1), axis=0)  # entries of a group in any case
     correction = saddle(n, weights.correction, tape.redundant, several, room[FIRST])
-    places = int(np.max(np.diff(pattern.places)))
-    increment = saddle(n, weights.increment, tape.redundant, several, places)
+    increment = saddle(n, weights.increment, tape.redundant, several, int(np.max(np.diff(pattern.places))))
     projection = saddle(weights.projected, weights.projection, tape.redundant, several, room[VELOCITY])
     own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
     guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
+    last = (pattern.row[slice(*one)] for one in pattern.pointer[:, LINKS : LINKS + 2])  # vertices behind the iterates
+    places = max(int(np.max(one, initial=tape.iterates.size - 1)) + 1 for one in last)
     return StepBlocks(
         *pattern,
         ends_of(tape),
@@ -415,7 +423,7 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
         tape.first.astype(np.int64),
         np.zeros(1, np.int64),
         np.array([tape.h]),
-        np.zeros((tape.iterates.size, several)),
+        np.zeros((places, several)),
         guessed,
         correction,
         made,
