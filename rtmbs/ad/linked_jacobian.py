@@ -53,7 +53,8 @@ def linked_jacobian(tape: Tape, by: Mask, of: Mask) -> LinkedJacobian:
         return LinkedJacobian(sparse.tape, sparse.row, sparse.column, 0)
     builder, parts = graph.builder, []
     for inputs, outputs in ((~by, np.ones_like(of)), (by, ~of)):
-        builder, entry, row, column, _ = accumulated(restricted(graph, inputs, outputs)._replace(builder=builder), ORDERS)
+        other = restricted(graph, inputs, outputs)._replace(builder=builder)
+        builder, entry, row, column, _ = accumulated(other, ORDERS)
         parts.append((entry, row, column))
     part = part._replace(builder=builder)
     work = sparing(part)  # anew: its sums are numbered behind the steps written since
@@ -64,8 +65,8 @@ def linked_jacobian(tape: Tape, by: Mask, of: Mask) -> LinkedJacobian:
     kept = np.lexsort((column, row))  # vertices that stay are numbered as the tape goes: so is the order of links
     kept = kept[entry[kept] != ZERO]
     vertices = max(int(np.max(target, initial=0)) + 1 - len(of), 0)
-    outputs = np.concatenate((graph.value, entry[kept]))
-    return LinkedJacobian(finished(builder, outputs, tape.n, tape.k), row[kept], column[kept], vertices)
+    values = np.concatenate((graph.value, entry[kept]))
+    return LinkedJacobian(finished(builder, values, tape.n, tape.k), row[kept], column[kept], vertices)
 
 
 def sparing(graph: Graph) -> EliminationGraph:

@@ -212,7 +212,7 @@ def leaves_no_more(W: EliminationGraph, v: Int) -> bool:
 
 @kernel
 def eliminate_sparingly(W: EliminationGraph, order: Array, start: Int, most: Int) -> Int:
-    """Eliminate vertices of ``order`` that take at most so many joins and leave no more edges; return where room ended."""
+    """Eliminate vertices of ``order`` with few joins that leave no more edges; return where room ended."""
     for k in range(start, len(order)):
         v = int64(order[k])
         joins = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])

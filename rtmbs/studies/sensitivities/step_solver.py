@@ -6,8 +6,10 @@ backward sweep adjoints.
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy import uint64 as at
 
+from rtmbs.ad.simd_programs import evaluate_rows
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.studies.sensitivities.saddles import (
@@ -313,6 +315,35 @@ def sweep_back(
         spread(own, p, f[k], w[k])
         solve_step_transposed(own, values[k], case[k], w[k])
         back(own, values[k], case[k], w[k], g[k], p)
+
+
+@kernel
+def evaluate_back(
+    own: StepBlocks, program: Any, memory: Array, lanes: Array, order: Array, given: Array, known: Array,
+    values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array, each: bool, gradient: Array,
+    off: Array,
+) -> None:  # fmt: skip
+    """Evaluate steps of one case and take the adjoint to the state before them, as many at once as ``values`` has rows.
+
+    A sweep then reads what the program has just written. ``gradient`` (K, np, k), or (1, np, k) unless ``each`` step
+    has its own, is that of ``take_each``; off (K,) are the largest residuals of the rates. order (r,) is 0, 1, ...
+    """
+    rate, n = own.parts[ZD], own.sizes[0]
+    for end in range(len(given), 0, -len(values)):
+        begin = max(end - len(values), 0)
+        some = values[: end - begin]
+        evaluate_rows(program, memory, lanes, order[: end - begin], given[begin:end], known[begin:end], some)
+        cases, adjoint = case[begin:end], w[begin:end]
+        sweep_back(own, some, cases, made[begin:end], g[begin:end], f[begin:end], p, adjoint)
+        if each:
+            take_each(own, some, cases, adjoint, gradient[begin:end])
+        else:
+            take_parameters(own, some, cases, adjoint, gradient[0])
+        for k in range(end - begin):
+            largest = 0.0
+            for i in range(rate, rate + n):
+                largest = max(largest, abs(some[k, i])) if some[k, i] == some[k, i] else np.inf
+            off[begin + k] = largest
 
 
 @inner_kernel
