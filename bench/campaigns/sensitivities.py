@@ -6,8 +6,8 @@ every joint type, trees and loops with couplers, constraints, drivers and spring
 a number in a driver, a motor, a wrench or a gear (``bench.campaigns.driven_designs``). The run is that of tight
 tolerances. Differences of order six at two sizes of step tell their own error. In every case the adjoint and the
 direct method agree, with checkpoints at random and without. The adjoint takes parameters by reverse passes and by
-entries in turns, and steps have links wherever they go, or where they save enough. The first steps of rings and of driven designs are held against the complex step of a reference model
-(``bench.measures.complex_steps``) too.
+entries in turns, and steps have links wherever they go, or where they save enough. The first steps of rings and of
+driven designs are held against the complex step of a reference model (``bench.measures.complex_steps``) too.
 """
 
 from typing import Any

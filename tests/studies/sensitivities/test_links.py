@@ -1,4 +1,4 @@
-"""Steps whose derivatives of products of derivatives are links: those of entries, of the complex step, of differences."""
+"""Steps whose second derivatives are links: those of entries, of the complex step, of differences."""
 
 import numpy as np
 import pytest
