@@ -541,6 +541,8 @@ def test_inputs_survive_halving():
 # Why each `while` of the package ends.
 BOUNDED = {
     "simulation/passing.py: bound": "every turn goes one dof up in a tree of dofs",
+    "ad/linked_jacobian.py: sparing": "every turn has twice the room, and vertices are finite",
+    "ad/vertex_elimination.py: leaves_no_more": "every turn goes one edge on in those of a vertex",
     "studies/sensitivities/saddles.py: passes": "every turn is a pass, at most MOST_PASSES of them",
     "semirecursive/near_pairs.py: order_partners": "every turn goes one pair back in those of one ball",
     "semirecursive/near_pairs.py: keep_pairs": "every turn goes one pair on in those that stand in the inputs",

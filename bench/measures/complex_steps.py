@@ -78,10 +78,11 @@ def complex_states(steps: LinearSteps, first: Array, j: int) -> Array:
 
 def solve_with(steps: LinearSteps, chunk: Steps) -> Callable[[Array], Array]:
     """Return what solves with the real matrix of one step."""
+    values = chunk.evaluated(np.empty((1, chunk.size)))
 
     def solve(right: Array) -> Array:
         found = right.reshape(1, -1, 1).copy()
-        solve_steps(steps.blocks(1), chunk.values, chunk.case, chunk.made, found)
+        solve_steps(steps.blocks(1), values, chunk.case, chunk.made, found)
         return np.asarray(found[0, :, 0])
 
     return solve

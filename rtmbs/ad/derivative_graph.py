@@ -68,6 +68,18 @@ def linearised(tape: Tape, seeds: int = 0) -> Graph:
     )
 
 
+def restricted(graph: Graph, by: NDArray[np.bool_], of: NDArray[np.bool_]) -> Graph:
+    """Return the graph of the derivatives by the independents ``by`` (n,) of the outputs ``of`` (m,)."""
+    inputs, outputs = by[graph.column], of[graph.row]
+    live = live_steps(graph.source, graph.target, graph.input[inputs], graph.output[outputs], graph.vertices)
+    kept = live[graph.source] & live[graph.target]
+    inputs, outputs = inputs & live[graph.input], outputs & live[graph.output]
+    return graph._replace(
+        source=graph.source[kept], target=graph.target[kept], factor=graph.factor[kept], input=graph.input[inputs],
+        column=graph.column[inputs], output=graph.output[outputs], row=graph.row[outputs],
+    )  # fmt: skip
+
+
 def live_steps(source: Ids, target: Ids, inputs: Any, outputs: Ids, count: int) -> NDArray[np.bool_]:
     """Return the steps on a path from an input to an output."""
     reached, needed = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)

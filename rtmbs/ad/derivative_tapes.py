@@ -29,9 +29,7 @@ from rtmbs.ad.vertex_elimination import (
     GONE,
     LITERAL,
     PRODUCTS,
-    SOURCE,
     SUMS,
-    TARGET,
     WAITING,
     EliminationGraph,
     eliminate_greedily,
@@ -61,21 +59,35 @@ class SparseJacobian(NamedTuple):
 def sparse_jacobian(tape: Tape, values: bool = False, orders: tuple[str, ...] = ORDERS) -> SparseJacobian:
     """Record df/dx of a tape; with ``values`` f comes first among the outputs."""
     graph = linearised(tape)
-    work, products = cheapest(graph, orders)
-    edge = work.edges[: work.sizes[EDGES]]
-    left = np.flatnonzero((work.vertices[edge[:, SOURCE], GONE] == 0) & (work.vertices[edge[:, TARGET], GONE] == 0))
-    row = graph.row[edge[left, TARGET] - graph.vertices]
-    number = np.zeros(graph.vertices, dtype=np.int32)
-    number[graph.input] = graph.column
-    column = number[edge[left, SOURCE]]
-    first = int(work.sizes[SUMS])
-    work = settled(work, left)
-    builder, sums = written(work, graph.builder)
-    entry = sums[first:]
+    builder, entry, row, column, products = accumulated(graph, orders)
     kept = np.lexsort((column, row))
     kept = kept[entry[kept] != ZERO]
     outputs = np.concatenate((graph.value, entry[kept])) if values else entry[kept]
     return SparseJacobian(finished(builder, outputs, tape.n, tape.k), row[kept], column[kept], products)
+
+
+def accumulated(graph: Graph, orders: tuple[str, ...]) -> tuple[Builder, Ids, Ids, Ids, dict[str, int]]:
+    """Return the builder with all entries of the Jacobian of a graph, their steps, rows and columns, and products."""
+    work, products = cheapest(graph, orders)
+    edge, source, target = edges_left(work)
+    number = np.zeros(graph.vertices, dtype=np.int32)
+    number[graph.input] = graph.column
+    builder, entry = written_edges(work, graph.builder, edge)
+    return builder, entry, graph.row[target - graph.vertices], number[source], products
+
+
+def edges_left(work: EliminationGraph) -> tuple[NDArray[np.int64], Ids, Ids]:
+    """Return the edges between vertices that are not gone, their sources and their targets."""
+    source, target = work.edges[: work.sizes[EDGES], :2].T
+    left = np.flatnonzero((work.vertices[source, GONE] == 0) & (work.vertices[target, GONE] == 0))
+    return left, source[left], target[left]
+
+
+def written_edges(work: EliminationGraph, builder: Builder, edges: NDArray[np.int64]) -> tuple[Builder, Ids]:
+    """Write the factors of some edges on a builder; return the builder and their steps."""
+    first = int(work.sizes[SUMS])
+    builder, sums = written(settled(work, edges), builder)
+    return builder, sums[first:]
 
 
 def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[EliminationGraph, dict[str, int]]:
@@ -99,17 +111,8 @@ def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[EliminationGraph, d
 
 
 def eliminated(graph: Graph, order: str, limit: int) -> EliminationGraph:
-    """Return the graph left by elimination, unfinished where it took more than ``limit`` products.
-
-    Every output row has a vertex of its own behind the others.
-    """
-    rows = graph.vertices + np.arange(len(graph.output), dtype=np.int32)
-    source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
-    literal = np.concatenate((literals(graph), np.full(len(rows), 2 * ONE, dtype=np.int32)))
-    # Edges are loaded without a look: one edge and two terms each. The rest is room for elimination.
-    work = new_graph(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
-    load_edges(work, source, target, literal)
-
+    """Return the graph left by elimination, unfinished where it took more than ``limit`` products."""
+    work = loaded(graph)
     between = np.setdiff1d(np.arange(graph.vertices, dtype=np.int32), graph.input)
     if order == "markowitz":
         heap = heap_of(work, between)
@@ -122,6 +125,17 @@ def eliminated(graph: Graph, order: str, limit: int) -> EliminationGraph:
         if work.sizes[PRODUCTS] > limit:
             break
         work = grown_graph(work)
+    return work
+
+
+def loaded(graph: Graph) -> EliminationGraph:
+    """Return a graph before elimination. Every output row has a vertex of its own behind the others."""
+    rows = graph.vertices + np.arange(len(graph.output), dtype=np.int32)
+    source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
+    literal = np.concatenate((literals(graph), np.full(len(rows), 2 * ONE, dtype=np.int32)))
+    # Edges are loaded without a look: one edge and two terms each. The rest is room for elimination.
+    work = new_graph(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
+    load_edges(work, source, target, literal)
     return work
 
 

@@ -191,6 +191,38 @@ def eliminate_in_order(W: EliminationGraph, order: Array, start: Int, limit: Int
     return len(order)
 
 
+@kernel
+def leaves_no_more(W: EliminationGraph, v: Int) -> bool:
+    """Return whether the elimination of v leaves no more edges than it takes away."""
+    allowed, e = int64(W.vertices[v, N_IN]) + int64(W.vertices[v, N_OUT]), W.vertices[v, FIRST_IN]
+    while e >= 0:
+        u = int64(W.edges[e, SOURCE])
+        if not W.vertices[u, GONE]:
+            f = W.vertices[v, FIRST_OUT]
+            while f >= 0:
+                w = int64(W.edges[f, TARGET])
+                if not W.vertices[w, GONE] and find_edge(W, u, w) < 0:
+                    allowed -= 1
+                    if allowed < 0:
+                        return False
+                f = W.edges[f, NEXT_OUT]
+        e = W.edges[e, NEXT_IN]
+    return True
+
+
+@kernel
+def eliminate_sparingly(W: EliminationGraph, order: Array, start: Int, most: Int) -> Int:
+    """Eliminate vertices of ``order`` with few joins that leave no more edges; return where room ended."""
+    for k in range(start, len(order)):
+        v = int64(order[k])
+        joins = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])
+        if not W.vertices[v, GONE] and 0 < joins <= most and leaves_no_more(W, v):
+            if not fits(W, v):
+                return k
+            eliminate_vertex(W, v)
+    return len(order)
+
+
 MANY = int64(1 << 30)  # joins beyond which vertices are alike: a key, joins times vertices, has 64 bits
 
 

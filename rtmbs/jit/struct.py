@@ -7,6 +7,7 @@ address. ``struct_type`` says to numba how to read it. For Python it stays the n
 """
 
 from collections.abc import Callable, Hashable, Iterable
+from ctypes import addressof, c_char
 from itertools import count
 from typing import Any, TypeVar
 
@@ -20,6 +21,10 @@ Words = NDArray[np.int64]
 
 LAYOUT = 0x503  # bits of ``flags.num`` that a type hangs on: C, Fortran, aligned, writeable
 NUMBERS = frozenset((int, float, bool, np.int64, np.float64, np.bool_))
+
+memory_of = c_char.from_buffer
+NOTHING = np.zeros(1)  # where arrays without numbers are
+NOWHERE = int(NOTHING.ctypes.data)
 
 _kinds: dict[Hashable, int] = {}  # one number for each class with arrays of these types
 _next = count()
@@ -56,7 +61,12 @@ class Struct:
         for value in self:  # type: ignore[attr-defined]
             kind = type(value)
             if kind is np.ndarray:  # as in ``words_of``: hundreds of calls a Simulation
-                words += (value.__array_interface__["data"][0], value.size, *value.shape, *value.strides)
+                size = value.size
+                try:  # a quarter of the time of ``__array_interface__``, for what can be written to and has no gaps
+                    place = addressof(memory_of(value)) if size else NOWHERE
+                except (TypeError, ValueError):
+                    place = value.__array_interface__["data"][0]
+                words += (place, size, *value.shape, *value.strides)
             elif kind is int:
                 words.append(value)
             elif isinstance(value, Struct):

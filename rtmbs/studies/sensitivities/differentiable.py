@@ -25,6 +25,7 @@ from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.set_coordinate import close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.sensitivities.channels import Channels, Reader
+from rtmbs.studies.sensitivities.initial_state import FirstChange
 from rtmbs.studies.sensitivities.parameters import (
     SensitivityParameter,
     SensitivityParameters,
@@ -42,7 +43,6 @@ from rtmbs.studies.sensitivities.sensitivity import (
     private_simulation,
     value_of,
 )
-from rtmbs.studies.sensitivities.step_solver import take_each
 from rtmbs.studies.sensitivities.steps import LinearSteps, Steps
 from rtmbs.studies.sensitivities.variations import Variations
 from rtmbs.system.system import Signal, System
@@ -449,16 +449,21 @@ class DifferentiableRun:
 class TimedAdjoint(Adjoint):
     """Gradients of k values that keep those of every step apart."""
 
-    def take(self, steps: LinearSteps, chunk: Steps, blocks: Any, w: Array) -> None:
-        """Take the gradients of a chunk of steps, step by step."""
+    def gradient_of(self, steps: LinearSteps, chunk: Steps) -> tuple[Array, bool]:
+        """Return the gradients of the steps of a chunk."""
         if not hasattr(self, "of_step"):
             self.of_step = np.zeros((steps.recorded.steps, *self.gradient.shape))
-        own = self.of_step[chunk.first : chunk.first + len(w)]
-        if steps.by_parameters:
-            take_each(blocks, chunk.values, chunk.case, w, own)
-        else:
-            own -= steps.parameter_adjoints(chunk, w)
-        self.gradient += own.sum(axis=0)
+        return self.of_step[chunk.first : chunk.first + len(chunk.given)], True
+
+    def subtract(self, steps: LinearSteps, chunk: Steps, found: Array) -> None:
+        """Subtract H^T w (K, np, k) of a chunk, step by step."""
+        own, _ = self.gradient_of(steps, chunk)
+        own -= found
+
+    def ended(self, start: FirstChange) -> Array:
+        """Return the gradients (k, np), with the effect of parameters on the first state."""
+        self.gradient = self.of_step.sum(axis=0)
+        return super().ended(start)
 
 
 def control_slot(sim: Simulation, name: str) -> int:

@@ -17,7 +17,7 @@ def of_jax(run: Any) -> Callable[[Any, Any], Any]:
         import jax
     except ImportError:
         raise InputError("functions of JAX need the package; pip install 'rtmbs[jax]'") from None
-    if not jax.config.jax_enable_x64:
+    if jax.numpy.asarray(np.zeros(1)).dtype != np.float64:
         raise InputError("runs are computed in float64; call jax.config.update('jax_enable_x64', True) first")
     count, steps, controls = len(run(None, zeros(run))), run.steps + 1, len(run.controls)
     shape = jax.ShapeDtypeStruct((count,), np.float64)

@@ -38,9 +38,9 @@ from rtmbs.studies.sensitivities.initial_state import FirstChange, StartEquation
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointTape
 from rtmbs.studies.sensitivities.parameters import SensitivityParameters, checked_values, parameters_of
 from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
-from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
+from rtmbs.studies.sensitivities.step_solver import evaluate_back, sweep_forward
 from rtmbs.studies.sensitivities.step_tape import StepTape
-from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps
+from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps, largest
 from rtmbs.studies.sensitivities.variations import check_steady
 from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import refuse_contacts
@@ -346,9 +346,10 @@ def direct_method(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array,
     X[0], lam[0] = start.state, start.lam
     dy = np.zeros((tape.y.size, start.state.shape[1]))
     for chunk in steps.chunks():
-        part = slice(chunk.first, chunk.first + len(chunk.values) + 1)
-        sweep_forward(steps.blocks(dy.shape[1]), chunk.values, chunk.case, chunk.made, X[part], lam[part], dy)
-        missed = max(missed, chunk.worst)
+        part = slice(chunk.first, chunk.first + len(chunk.given) + 1)
+        values = chunk.evaluated(tape.values_of(len(chunk.given), chunk.size))
+        sweep_forward(steps.blocks(dy.shape[1]), values, chunk.case, chunk.made, X[part], lam[part], dy)
+        missed = max(missed, chunk.worst(largest(values[:, tape.y["zd"]]) / steps.sizes[0]))
     return X, lam, missed
 
 
@@ -372,20 +373,34 @@ class Adjoint:
             self.p += g[-1]
             self.began = True
         for chunk in steps.chunks(backwards=True):
-            before = slice(chunk.first, chunk.first + len(chunk.values))
-            behind = slice(before.start + 1, before.stop + 1)
-            blocks, w = steps.blocks(self.p.shape[1]), np.zeros((len(chunk.values), steps.tape.y.size, self.p.shape[1]))
-            sweep_back(blocks, chunk.values, chunk.case, chunk.made, g[before], self.f[behind], self.p, w)
-            self.take(steps, chunk, blocks, w)
-            missed = max(missed, chunk.worst)
+            missed = max(missed, self.through_chunk(steps, chunk, g, self.f))
         return missed
 
-    def take(self, steps: LinearSteps, chunk: Steps, blocks: Any, w: Array) -> None:
-        """Add the gradients by the parameters of a chunk of steps, w (K, ny, k)."""
-        if steps.by_parameters:
-            take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
-        else:
-            self.gradient -= steps.parameter_adjoints(chunk, w).sum(axis=0)
+    def through_chunk(self, steps: LinearSteps, chunk: Steps, g: Array, f: Array) -> StepDefect:
+        """Propagate over a chunk of steps; g are derivatives by all states of the segment, f by their multipliers."""
+        count, tape, values = len(chunk.given), steps.tape, steps.values_in_cache(chunk)
+        blocks, order = steps.blocks(self.p.shape[1]), np.arange(len(values))
+        w, off = np.zeros((count, tape.y.size, self.p.shape[1])), np.zeros(count)
+        gradient, each = self.gradient_of(steps, chunk)
+        for part, simd in chunk.segments():
+            before = slice(chunk.first + part.start, chunk.first + part.stop)
+            behind = slice(before.start + 1, before.stop + 1)
+            evaluate_back(
+                blocks, simd.program, simd.memory, simd.lanes, order, chunk.given[part], chunk.known[part], values,
+                chunk.case[part], chunk.made[part], g[before], f[behind], self.p, w[part], each,
+                gradient[part] if each else gradient, off[part],
+            )  # fmt: skip
+        if not steps.by_parameters:
+            self.subtract(steps, chunk, steps.parameter_adjoints(chunk, w))
+        return chunk.worst(off / steps.sizes[0])
+
+    def gradient_of(self, steps: LinearSteps, chunk: Steps) -> tuple[Array, bool]:
+        """Return where the gradients by the parameters of a chunk belong, and whether each step has its own."""
+        return self.gradient[None], False
+
+    def subtract(self, steps: LinearSteps, chunk: Steps, found: Array) -> None:
+        """Subtract H^T w (K, np, k) of a chunk from the gradients."""
+        self.gradient -= found.sum(axis=0)
 
     def ended(self, start: FirstChange) -> Array:
         """Return the gradients (k, np), with the effect of parameters on the first state."""

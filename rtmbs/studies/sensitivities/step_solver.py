@@ -6,8 +6,10 @@ backward sweep adjoints.
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy import uint64 as at
 
+from rtmbs.ad.simd_programs import evaluate_rows
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.studies.sensitivities.saddles import (
@@ -27,7 +29,8 @@ BLOCKS = 10
 GUESSED, FIRST, MADE, INCREMENT, VELOCITY, SCALE, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
 BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
 AT = 2 * BLOCKS + 2  # of entries by iterates, + the block of the row
-GROUPS = AT + BLOCKS
+LINKS = AT + BLOCKS  # into vertices behind the iterates
+GROUPS = LINKS + 1
 
 
 @struct
@@ -48,7 +51,9 @@ class StepBlocks(NamedTuple):
     first: Array  # (nr,) int64: first dofs of rotations
     twice: Array  # (1,) int64: 1 when the first correction has a matrix
     step: Array  # (1,) [s]
-    iterates: Array  # (6 n or 0, c) scratch: changes, or adjoints, of the iterates at the solution and at the predictor
+    # (6 n or 0 + vertices, c) scratch: changes, or adjoints, of the iterates at the solution and at the predictor, and
+    # of vertices of links
+    iterates: Array
     guessed: Saddle
     correction: Saddle
     made: Saddle
@@ -121,11 +126,36 @@ def fill_increment(own: StepBlocks, values: Array, case: int) -> None:
 
 
 @inner_kernel
+def forget_iterates(own: StepBlocks) -> None:
+    """Set the iterates to zero."""
+    for i in range(len(own.iterates)):
+        for c in range(own.iterates.shape[1]):
+            own.iterates[i, c] = 0.0
+
+
+@inner_kernel
+def follow_links(own: StepBlocks, values: Array, case: int) -> None:
+    """Add up the changes of the vertices of links, from those of the iterates on."""
+    row, column, shift, out = own.row, own.column, shift_of(own, case), own.iterates
+    for e in range(own.pointer[case, LINKS], own.pointer[case, LINKS + 1]):
+        take_away(out, row[at(e)], -values[at(shift + e)], out, column[at(e)], out.shape[1])
+
+
+@inner_kernel
+def follow_links_back(own: StepBlocks, values: Array, case: int) -> None:
+    """Add up the adjoints of the iterates and of the vertices of links, from the last vertex on."""
+    row, column, shift, out = own.row, own.column, shift_of(own, case), own.iterates
+    for e in range(own.pointer[case, LINKS + 1] - 1, own.pointer[case, LINKS] - 1, -1):
+        take_away(out, column[at(e)], -values[at(shift + e)], out, row[at(e)], out.shape[1])
+
+
+@inner_kernel
 def predict_iterates(own: StepBlocks, x: Array) -> None:
     """Write the changes of the iterates by those of the state before a step, x (nx, c), with the same increment."""
     if len(own.iterates) == 0:
         return
     out, n, h = own.iterates, own.sizes[0], own.step[0]
+    forget_iterates(own)
     for i in range(n):
         for c in range(x.shape[1]):
             z, zd, zdd = own.plain[i] * x[i, c], x[n + i, c], x[2 * n + i, c]
@@ -160,14 +190,6 @@ def take_iterate(own: StepBlocks, b: Array) -> None:
 
 
 @inner_kernel
-def forget_iterates(own: StepBlocks) -> None:
-    """Set the iterates to zero."""
-    for i in range(len(own.iterates)):
-        for c in range(own.iterates.shape[1]):
-            own.iterates[i, c] = 0.0
-
-
-@inner_kernel
 def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     """Solve in place: b (ny, c) becomes E^-1 b, for the changes of iterates that are there."""
     row, column, shift = own.row, own.column, shift_of(own, case)
@@ -184,6 +206,7 @@ def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
         elif block == INCREMENT:
             solve_saddle(own.increment, b, first)
             move_iterate(own, b)
+            follow_links(own, values, case)
         elif block in (VELOCITY, ACCELERATION):
             solve_saddle(own.projection, b, first)
         elif block == GUESSED:
@@ -204,6 +227,7 @@ def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -
         if block == FIRST and own.twice[0] == 1:
             solve_saddle_transposed(own.correction, b, first)
         elif block == INCREMENT:
+            follow_links_back(own, values, case)
             take_iterate(own, b)
             solve_saddle_transposed(own.increment, b, first)
         elif block in (VELOCITY, ACCELERATION):
@@ -291,6 +315,35 @@ def sweep_back(
         spread(own, p, f[k], w[k])
         solve_step_transposed(own, values[k], case[k], w[k])
         back(own, values[k], case[k], w[k], g[k], p)
+
+
+@kernel
+def evaluate_back(
+    own: StepBlocks, program: Any, memory: Array, lanes: Array, order: Array, given: Array, known: Array,
+    values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array, each: bool, gradient: Array,
+    off: Array,
+) -> None:  # fmt: skip
+    """Evaluate steps of one case and take the adjoint to the state before them, as many at once as ``values`` has rows.
+
+    A sweep then reads what the program has just written. ``gradient`` (K, np, k), or (1, np, k) unless ``each`` step
+    has its own, is that of ``take_each``; off (K,) are the largest residuals of the rates. order (r,) is 0, 1, ...
+    """
+    rate, n = own.parts[ZD], own.sizes[0]
+    for end in range(len(given), 0, -len(values)):
+        begin = max(end - len(values), 0)
+        some = values[: end - begin]
+        evaluate_rows(program, memory, lanes, order[: end - begin], given[begin:end], known[begin:end], some)
+        cases, adjoint = case[begin:end], w[begin:end]
+        sweep_back(own, some, cases, made[begin:end], g[begin:end], f[begin:end], p, adjoint)
+        if each:
+            take_each(own, some, cases, adjoint, gradient[begin:end])
+        else:
+            take_parameters(own, some, cases, adjoint, gradient[0])
+        for k in range(end - begin):
+            largest = 0.0
+            for i in range(rate, rate + n):
+                largest = max(largest, abs(some[k, i])) if some[k, i] == some[k, i] else np.inf
+            off[begin + k] = largest
 
 
 @inner_kernel

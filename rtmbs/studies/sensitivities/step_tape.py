@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
 from rtmbs.ad.interpret import interpreted
+from rtmbs.ad.linked_jacobian import linked_jacobian
 from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record
@@ -69,6 +70,15 @@ class JacobianProgram(NamedTuple):
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
     rows: SimdProgram
     columns: int  # of the matrix
+
+
+class LinkedProgram(NamedTuple):
+    """Program for rows of values, Jacobian entries and links, with their places; see ``LinkedJacobian``."""
+
+    row: NDArray[np.int32]  # (e,) unknown, or behind these a vertex that stays
+    column: NDArray[np.int32]  # (e,) independent, or behind these a vertex that stays
+    rows: SimdProgram
+    columns: int  # independents
 
 
 @dataclass(frozen=True)
@@ -165,10 +175,11 @@ class StepTape:
         """Columns of the Jacobian of a step: y, x, the iterates, and p at last."""
         return VectorLayout(y=self.y.size, x=self.x.size, iterates=self.iterates.size, p=self.variations.count)
 
-    def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
+    def entries(self, case: StepCase, by_parameters: bool) -> LinkedProgram:
         """Return the Jacobian of G by (y, x, iterates, p), or without p, ready to run.
 
-        Iterates are linear in y and x. Entries by them are fewer than those by all that they are made of.
+        Iterates are linear in y and x. Entries by them are fewer than those by all that they are made of. Equations
+        behind the increment have products with entries by iterates alone: there links may take their place.
         """
         columns = self.independents
 
@@ -178,7 +189,10 @@ class StepTape:
             return self.equations(case, XP.concatenate(own), known, self.iterates.split(parts["iterates"]))
 
         size = columns.size if by_parameters else columns["p"].start
-        return self.program((case, by_parameters), equations, size, self.known.size)
+        by, of = np.zeros(size, np.bool_), np.arange(self.y.size) >= self.y["v"].start
+        by[columns["iterates"]] = True
+        found = linked_jacobian(record(equations, size, k=self.known.size, xp=recorder), by, of)
+        return LinkedProgram(found.row, found.column, SimdProgram(lowered(found.tape)), size)
 
     def iterates_at(self, point: Array) -> Array:
         """Return the iterates (K, 6 n) at the solutions and at the predictors of steps, of their points."""

@@ -16,6 +16,7 @@ from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk, arrays_of
+from rtmbs.jit.intrinsics import LANES
 from rtmbs.numerics.rotations.vectors import turn_between
 from rtmbs.results.samples import OF_STATE, Samples, select_samples
 from rtmbs.simulation.observers.observer import Observer, Watched
@@ -31,6 +32,7 @@ from rtmbs.studies.sensitivities.step_solver import (
     FIRST,
     GROUPS,
     INCREMENT,
+    LINKS,
     NOWHERE,
     PARTS,
     VELOCITY,
@@ -43,6 +45,7 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 MOST_BLOCKS = 8  # solvers that a tape keeps
 CHUNK = 256  # steps whose equations are solved together
+IN_CACHE = 200_000  # numbers: values of steps that a sweep reads while they are near
 SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
@@ -134,21 +137,43 @@ class StepDefect(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """Consecutive steps with the derivatives of their unknowns by dx, the state before, and dp, the parameters."""
+    """Consecutive steps at which the derivatives of their unknowns by dx and dp are to be evaluated.
+
+    dx is the state before, dp the parameters.
+    """
 
     first: int
     point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
+    given: Array  # (K, ...) what their programs take
     known: Array  # (K, nk)
-    values: Array  # (K, ny + e) what the equations miss, then entries of derivatives; the next steps overwrite them
     case: Integers  # (K,) number of the case
+    which: Integers  # (K,) place of its program
+    programs: "list[GroupedEntries]"
     made: Integers  # (K,) case of the factor
-    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
+    missed: Array  # (K,) difference of the recorded accelerations from the equations, over those of the run
 
     @property
-    def worst(self) -> StepDefect:
-        """Largest relative defect of the equations, with its step."""
-        k = int(np.argmax(self.missed))
-        return StepDefect(float(self.missed[k]), self.first + k)
+    def size(self) -> int:
+        """Numbers of a step: what the equations miss, then entries of derivatives."""
+        return max(len(one.rows.program.output) for one in self.programs)
+
+    def segments(self) -> Iterator[tuple[slice, SimdProgram]]:
+        """Yield steps of one case after the other, the last ones first, with their program."""
+        ends = [0, *(np.flatnonzero(np.diff(self.which)) + 1).tolist(), len(self.which)]
+        for begin, end in zip(ends[-2::-1], ends[:0:-1], strict=True):
+            yield slice(begin, end), self.programs[self.which[begin]].rows
+
+    def evaluated(self, values: Array) -> Array:
+        """Fill in ``values`` (K, size)."""
+        for k, one in enumerate(self.programs):
+            one.rows.fill(values, np.flatnonzero(self.which == k), self.given, self.known)
+        return values
+
+    def worst(self, off: Array) -> StepDefect:
+        """Return the largest relative defect of the equations, with its step; off (K,) are those of the rates."""
+        missed = np.maximum(self.missed, off)
+        k = int(np.argmax(missed))
+        return StepDefect(float(missed[k]), self.first + k)
 
 
 class LinearSteps:
@@ -185,9 +210,18 @@ class LinearSteps:
         tape = self.tape
         point, known, made, ways, missed = self.points(first, count)
         held = self.continued_balances(point, known, first)
-        case, values = self.evaluate(point, known, np.column_stack((made, ways, held)))
-        missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
-        return Steps(first, point, known, values, case, made, missed)
+        kinds, which = kinds_of(np.column_stack((made, ways, held)))
+        numbers = np.array([self.number(kind) for kind in kinds])
+        programs = [grouped_entries(tape, self.cases[number], self.by_parameters) for number in numbers]
+        p = tape.inputs["p"].start
+        by = point[:, p:] if self.by_parameters else point[:, :0]
+        given = np.hstack((point[:, :p], tape.iterates_at(point), by))
+        return Steps(first, point, given, known, numbers[which], which, programs, made, missed)
+
+    def values_in_cache(self, chunk: Steps) -> Array:
+        """Return memory (r, e) for the values of as many steps of a chunk as a cache holds."""
+        together = max(IN_CACHE // chunk.size // LANES, 1) * LANES
+        return self.tape.values_of(min(together, len(chunk.given)), chunk.size)
 
     def blocks(self, columns: int) -> StepBlocks:
         """Return the solver of the steps of all cases met so far, for right sides of some columns."""
@@ -218,29 +252,16 @@ class LinearSteps:
         return found
 
     def number(self, kind: Integers) -> int:
-        """Return the number of the case of a row of ``evaluate``, a new one for a new case."""
+        """Return the number of a case, a new one for a new case.
+
+        A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
+        """
         laws = len(self.tape.called.laws)
         ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
         case = StepCase(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
         if case not in self.cases:
             self.cases.append(case)
         return self.cases.index(case)
-
-    def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
-        """Return the case of each step, and residuals with the entries of their derivatives.
-
-        A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
-        """
-        kinds, which = kinds_of(rows)
-        numbers = np.array([self.number(kind) for kind in kinds])
-        programs = [grouped_entries(self.tape, self.cases[number], self.by_parameters) for number in numbers]
-        p = self.tape.inputs["p"].start
-        given = (point[:, :p], self.tape.iterates_at(point), *((point[:, p:],) if self.by_parameters else ()))
-        point = np.hstack(given)
-        values = self.tape.values_of(len(point), self.tape.y.size + max(len(one.row) for one in programs))
-        for k, one in enumerate(programs):
-            one.rows.fill(values, np.flatnonzero(which == k), point, known)
-        return numbers[which], values
 
     def continued_balances(self, point: Array, known: Array, first: int) -> Mask:
         """Return which balances of energy continued (K, nc), others began anew; set the factors of their rates.
@@ -313,7 +334,8 @@ class StepPattern(NamedTuple):
     """
 
     row: NDArray[np.int32]  # (e,) unknown
-    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, of an iterate, parameter
+    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, of an iterate, parameter;
+    # vertices of links are counted behind the iterates, as rows too
     pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
     slot: NDArray[np.int32]  # (e,) of entries of the block of the increment: the place
     place_row: NDArray[np.int32]  # (places,) of the blocks of the increment of all cases, sorted
@@ -371,28 +393,33 @@ def grouped_entries(tape: StepTape, case: StepCase, by_parameters: bool) -> Grou
     key = case, by_parameters
     if key not in tape.grouped:
         entries, ends = tape.entries(case, by_parameters), ends_of(tape)
-        row, column = np.divmod(entries.place, entries.columns)
-        kind = group(tape, ends, row, column)
+        row, column, size = entries.row, entries.column, entries.columns
+        kind = np.where(row >= tape.y.size, LINKS, group(tape, ends, row, column, size))
         order = np.argsort(kind, kind="stable")
         starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
         begins = [tape.independents[name].start for name in ("p", "x", "iterates")]
-        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE, kind >= AT), begins)
+        vertex = size - tape.iterates.size  # what leads from a vertex to its place behind the iterates
+        conditions = kind == BY_PARAMETERS, kind == BY_STATE, (kind >= AT) & (column >= size), kind >= AT
+        origin = np.select(conditions, (*begins[:2], vertex, begins[2]))
+        row = np.where(kind == LINKS, row - tape.y.size + tape.iterates.size, row)
         program = entries.rows.program
         output = np.concatenate((program.output[: tape.y.size], program.output[tape.y.size :][order]))
         rows, own = SimdProgram(program._replace(output=output)), (column - origin)[order].astype(np.int32)
         tape.grouped[key] = GroupedEntries(rows, row[order].astype(np.int32), own, starts)
-        tape.programs.pop(key, None)  # with its memory
     return tape.grouped[key]
 
 
-def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
-    """Return the group of each entry: its block on the diagonal, BELOW or AT + its block, BY_STATE, BY_PARAMETERS."""
+def group(tape: StepTape, ends: Integers, row: Any, column: Any, size: int) -> Any:
+    """Return the group of each entry: its block on the diagonal, BELOW or AT + its block, BY_STATE, BY_PARAMETERS.
+
+    Columns from ``size`` on are vertices of links.
+    """
     block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
     found, columns = np.where(left < block, BELOW + block, block), tape.independents
     found[column >= columns["x"].start] = BY_STATE
-    by_iterates = (column >= columns["iterates"].start) & (column < columns["p"].start)
-    found[by_iterates] = AT + block[by_iterates]
     found[column >= columns["p"].start] = BY_PARAMETERS
+    by_iterates = (column >= columns["iterates"].start) & (column < columns["p"].start) | (column >= size)
+    found[by_iterates] = AT + block[by_iterates]
     return found
 
 
@@ -401,11 +428,12 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
     n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
     room = np.max(np.diff(pattern.pointer, axis=1), axis=0)  # entries of a group in any case
     correction = saddle(n, weights.correction, tape.redundant, several, room[FIRST])
-    places = int(np.max(np.diff(pattern.places)))
-    increment = saddle(n, weights.increment, tape.redundant, several, places)
+    increment = saddle(n, weights.increment, tape.redundant, several, int(np.max(np.diff(pattern.places))))
     projection = saddle(weights.projected, weights.projection, tape.redundant, several, room[VELOCITY])
     own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
     guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
+    last = (pattern.row[slice(*one)] for one in pattern.pointer[:, LINKS : LINKS + 2])  # vertices behind the iterates
+    places = max(int(np.max(one, initial=tape.iterates.size - 1)) + 1 for one in last)
     return StepBlocks(
         *pattern,
         ends_of(tape),
@@ -415,7 +443,7 @@ def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) ->
         tape.first.astype(np.int64),
         np.zeros(1, np.int64),
         np.array([tape.h]),
-        np.zeros((tape.iterates.size, several)),
+        np.zeros((places, several)),
         guessed,
         correction,
         made,
