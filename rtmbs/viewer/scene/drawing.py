@@ -182,7 +182,7 @@ def sphere(segments: int = SEGMENTS) -> Mesh:
 def pyramid() -> Mesh:
     """Symbol of a support on ground: a closed frustum of four sides, half widths 0.3 at z = 0 and 1 at z = 1."""
     corners = np.array([(w * x, w * y, z) for z, w in ((0.0, 0.3), (1.0, 1.0)) for x in (-1, 1) for y in (-1, 1)])
-    quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     faces = [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))]
     return mesh(corners, faces)._replace(closed=True)
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.state_rows import kernel_arrays, row_layout, row_of
+from rtmbs.simulation.state_rows import NUMBER, kernel_arrays, row_layout, row_of
 from rtmbs.state import State
 from rtmbs.viewer.session.commands import Command, key_of
 from rtmbs.viewer.session.disk_history import DiskHistory
@@ -34,30 +34,34 @@ Array = NDArray[np.float64]
 
 BLOCK = 1 << 20  # bytes of a block, or one state where that is more
 AHEAD = 4  # blocks that are touched and free
-LIVE = 2  # states of a Simulation that take turns
 
 
 class StoredState:
-    """A State in one row of numbers; the State itself is made on demand, for few of many steps."""
+    """A State in one row of a block; the State itself is made on demand, for few of many steps.
 
-    __slots__ = ("_head", "_layout", "_row", "_state")
+    bytes: of its arrays.
+    """
 
-    def __init__(self, head: tuple[str, float, int, float], row: Array, layout: "Layout") -> None:
-        self._head, self._row, self._layout = head, row, layout
+    __slots__ = ("_block", "_head", "_layout", "_row", "_state", "bytes")
+
+    def __init__(self, head: tuple[str, float, int, float], block: Array, row: int, layout: "Layout") -> None:
+        self._head, self._block, self._row, self._layout = head, block, row, layout
         self._state: State | None = None
+        self.bytes = layout.bytes
 
     @classmethod
     def of(cls, state: State) -> Self:
         """Return the kept part of a State, which is taken over."""
-        kept = cls((state.fingerprint, state.t_ref, state.k, state.h), NOTHING, NO_LAYOUT)
+        kept = cls((state.fingerprint, state.t_ref, state.k, state.h), NO_BLOCK, 0, NO_LAYOUT)
         kept._state = state
+        kept.bytes = sum([array.nbytes for array in kernel_arrays(state)])
         return kept
 
     @property
     def state(self) -> State:
         """The State, the same one every time; not to be written into."""
         if self._state is None:
-            self._state = self._layout.state(self._head, self._row)
+            self._state = self._layout.state(self._head, self._block[self._row])
         return self._state
 
     @property
@@ -76,11 +80,6 @@ class StoredState:
         _, t_ref, k, h = self._head
         return t_ref + k * h
 
-    @property
-    def bytes(self) -> int:
-        """Bytes of its arrays."""
-        return self._row.nbytes if self._state is None else sum([array.nbytes for array in kernel_arrays(self._state)])
-
 
 class Layout:
     """Places of the arrays of a State in a row: those that a step writes first, then the inputs."""
@@ -88,6 +87,7 @@ class Layout:
     def __init__(self, state: State) -> None:
         self.names, self.parts = list(state.memory), row_layout(kernel_arrays(state))
         self.width = self.parts[-1][1]
+        self.bytes = NUMBER * self.width
 
     def fits(self, state: State) -> bool:
         """True when the arrays of this state have these shapes, and the method remembers the same."""
@@ -101,8 +101,40 @@ class Layout:
         return State(*head, z, zd, zdd, lam, R0, u, dict(zip(self.names, memory, strict=True)), s, sd)
 
 
-NOTHING: Array = np.zeros(0)
-NO_LAYOUT = Layout(State("", 0.0, 0, 0.0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING))
+NOTHING, NO_BLOCK = np.zeros(0), np.zeros((1, 0))
+NO_STATE = State("", 0.0, 0, 0.0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
+NO_LAYOUT = Layout(NO_STATE)
+
+
+class StateArrays:
+    """Arrays of a live State when it was last copied, and the row that holds them; None for separate arrays."""
+
+    __slots__ = ("R0", "_remembered", "arrays", "lam", "s", "sd", "state", "u", "whole", "width", "z", "zd", "zdd")
+
+    def __init__(self, state: State) -> None:
+        self.state, self.arrays, self.whole = state, kernel_arrays(state), row_of(state)
+        self.width = 0 if self.whole is None else self.whole.size
+        self.z, self.zd, self.zdd, self.lam, self.R0, self.s, self.sd, *remembered, self.u = self.arrays
+        self._remembered = tuple(remembered)
+
+    def unchanged(self) -> bool:
+        """True while the State still has these arrays. Every step waits for this, so no tuple is made for it."""
+        it = self.state
+        return (
+            it.z is self.z
+            and it.zd is self.zd
+            and it.zdd is self.zdd
+            and it.lam is self.lam
+            and it.R0 is self.R0
+            and it.s is self.s
+            and it.sd is self.sd
+            and it.u is self.u
+            and len(it.memory) == len(self._remembered)
+            and all(map(operator.is_, it.memory.values(), self._remembered))
+        )
+
+
+NO_ARRAYS = StateArrays(NO_STATE)
 
 
 class StateStore:
@@ -110,49 +142,31 @@ class StateStore:
 
     def __init__(self) -> None:
         self._layout, self._pool, self._inputs = NO_LAYOUT, Pool(0), 0
-        self._known: dict[int, StateArrays] = {}  # the live states of a Simulation are two, which take turns
+        self._turns = (NO_ARRAYS, NO_ARRAYS)  # the live states of a Simulation are two; the one that is due first
 
     def keep(self, state: State) -> StoredState:
         """Return a copy of a state that a step has left."""
-        known = self._known.get(id(state))
-        if known is None or not known.unchanged():
+        known = self._turns[0]
+        if known.state is not state or not known.unchanged():
             known = self._learn(state)
-        row = self._pool.row()
+        self._turns = (self._turns[1], known)
+        pool = self._pool
+        row = pool.row()
         if known.whole is None:
             for (start, end, _), array in zip(self._layout.parts, known.arrays, strict=True):
-                row[start:end] = array.ravel()
+                pool.block[row, start:end] = array.ravel()
         else:
-            row[: known.whole.size] = known.whole
-            row[self._inputs :] = known.arrays[-1]
-        return StoredState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
+            pool.block[row, : known.width] = known.whole
+            pool.block[row, self._inputs :] = state.u
+        return StoredState((state.fingerprint, state.t_ref, state.k, state.h), pool.block, row, self._layout)
 
-    def ready(self) -> None:
-        """Bring the next row into the processor's cache, between two steps."""
-        self._pool.fetch()
-
-    def _learn(self, state: State) -> "StateArrays":
+    def _learn(self, state: State) -> StateArrays:
         """Return the arrays of a State that is copied for the first time, or has new arrays."""
         if not self._layout.fits(state):
             self._layout = Layout(state)
             self._pool, self._inputs = Pool(self._layout.width), self._layout.parts[-1][0]
-            self._known.clear()
-        if len(self._known) > LIVE:
-            self._known.clear()
-        known = self._known[id(state)] = StateArrays(state)
-        return known
-
-
-class StateArrays:
-    """Arrays of a live State when it was last copied, and the row that holds them; None for separate arrays."""
-
-    __slots__ = ("_state", "arrays", "whole")
-
-    def __init__(self, state: State) -> None:
-        self._state, self.arrays, self.whole = state, kernel_arrays(state), row_of(state)
-
-    def unchanged(self) -> bool:
-        """True while the State still has these arrays."""
-        return all(map(operator.is_, kernel_arrays(self._state), self.arrays))
+            self._turns = (NO_ARRAYS, NO_ARRAYS)
+        return StateArrays(state)
 
 
 class Pool:
@@ -162,22 +176,16 @@ class Pool:
         self._width = width
         self._rows = max(BLOCK // (8 * max(width, 1)), 1)  # of a block
         self._free = [touched(self._rows * width)]  # unused memory
-        self._block: Array = np.zeros((0, width))
-        self._used = 0  # rows of the present block
+        self.block: Array = np.zeros((0, width))  # that rows are taken from
+        self._used = 0  # rows of it
         self._toucher: threading.Thread | None = None
 
-    def row(self) -> Array:
-        """Return an unused row."""
-        if self._used == len(self._block):
+    def row(self) -> int:
+        """Return the number of an unused row of ``block``, which may be another one than before."""
+        if self._used == len(self.block):
             self._begin_block()
         self._used += 1
-        row: Array = self._block[self._used - 1]
-        return row
-
-    def fetch(self) -> None:
-        """Write into the row that is next in this block."""
-        if self._used < len(self._block):
-            self._block[self._used].fill(0.0)
+        return self._used - 1
 
     def _begin_block(self) -> None:
         try:
@@ -185,7 +193,7 @@ class Pool:
         except IndexError:
             memory = np.empty(self._rows * self._width)
         lease = Lease(memory)
-        self._block = np.asarray(lease).reshape(self._rows, self._width)
+        self.block = np.asarray(lease).reshape(self._rows, self._width)
         weakref.finalize(lease, self._take_back, memory).atexit = False
         self._used = 0
         if len(self._free) < AHEAD and (self._toucher is None or not self._toucher.is_alive()):
@@ -255,10 +263,6 @@ class Moment:
             del self.commands[same[-1]]
         self.commands.append(command)
 
-    def bytes(self) -> int:
-        """Return about how much memory it takes."""
-        return OVERHEAD + self.kept.bytes
-
 
 @dataclass(slots=True)
 class StepSettings:
@@ -327,7 +331,7 @@ class History:
 
     def _append(self, moment: Moment) -> None:
         self._moments.append(moment)
-        moment.taken = moment.bytes()
+        moment.taken = OVERHEAD + moment.kept.bytes
         self.used += moment.taken
 
     def _forget(self) -> None:

@@ -96,10 +96,6 @@ class Session:
         else:
             self.unseen = min(self.unseen, self.step_number)
 
-    def ready(self) -> None:
-        """Prepare the next step: memory of the history, in the time between two steps."""
-        self._kept.ready()
-
     def failure(self, report: StepReport) -> str:
         """Return the message of a failed step, with the names of bodies and joints."""
         return str(error_of(self.sim, report))

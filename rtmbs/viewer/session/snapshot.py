@@ -57,21 +57,22 @@ class Ring:
     """The last numbers of a series, without growing."""
 
     def __init__(self, size: int) -> None:
-        self._values = np.full(size, np.nan)
-        self.count = 0
+        self._values: deque[float] = deque(maxlen=size)
+        self._size, self.count = size, 0
 
     def add(self, value: float) -> None:
         """Append a number."""
-        self._values[self.count % len(self._values)] = value
+        self._values.append(value)
         self.count += 1
 
     def ordered(self) -> Array:
         """Return the numbers oldest first, newest last; not a number before the first."""
-        return np.roll(self._values, -(self.count % len(self._values)))
+        known = self.known()
+        return np.concatenate((np.full(self._size - len(known), np.nan), known))
 
     def known(self) -> Array:
-        """Return the numbers there are, in no order."""
-        return self._values[: min(self.count, len(self._values))]
+        """Return the numbers there are, oldest first."""
+        return np.array(self._values, dtype=np.float64)
 
 
 class Timing:
@@ -87,7 +88,7 @@ class Timing:
     def add(self, seconds: float, report: StepReport | None) -> None:
         """Count a step that took ``seconds`` of wall time."""
         self.step_times.add(seconds)
-        self.iterations.add(report.iterations if report is not None else np.nan)
+        self.iterations.add(math.nan if report is None else report.iterations)
         if report is not None:
             self._report = report
 

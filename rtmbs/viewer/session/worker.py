@@ -134,7 +134,6 @@ class Worker:
             controller.fail(error, stepping=True)
             return
         controller.count(report, seconds)
-        live.ready()
 
     def _listen(self, seconds: float) -> None:
         """Wait for a command, but not longer than ``seconds``."""

@@ -51,8 +51,8 @@ Array = NDArray[np.float64]
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
 SCRIPTS = (
-    "unpack.js", "arrows.js", "names.js", "shadow.js", "cube.js", "stage.js", "curves.js", "pens.js", "figure.js",
-    "player.js", "controls.js",
+    "unpack.js", "arrows.js", "names.js", "shadow.js", "cube.js", "light.js", "stage.js", "curves.js", "pens.js",
+    "figure.js", "player.js", "controls.js",
 )  # fmt: skip
 LIVE = "live.js"
 TOUCH = ("One finger, two fingers", "turn; move and come closer")

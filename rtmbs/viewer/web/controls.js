@@ -33,12 +33,15 @@ function begin(content) {
     page.redraw();
   }).observe(byId("view"));
   if (!fitted) fit();
-  let before = performance.now();
+  let before = performance.now(), shown = before;
   const turn = (now) => {
     player.advance(Math.min((now - before) / 1000, HEAVY));
     before = now;
     if (stale) {
-      stale = false;
+      [stale, shown, stage.finer] = [false, now, 1];
+      show(page);
+    } else if (stage.corners && stage.finer === 1 && now - shown > STILL_AFTER) {
+      stage.finer = FINER;
       show(page);
     }
     requestAnimationFrame(turn);

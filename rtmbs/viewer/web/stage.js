@@ -41,6 +41,8 @@ class Stage {
     const parts = content.pieces.reduce((sum, piece) => sum + (piece.mesh === undefined ? 0 : piece.count), 0);
     const rough = parts > (content.shadow?.crowd ?? Infinity) && isSoftware(document.createElement("canvas").getContext("webgl2"));
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !rough }); // smooth edges cost most of a crowd
+    this.corners = rough ? new CornerLight() : null;
+    this.finer = 1; // times the pixels of the screen, each way
     this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
     this.scene = new THREE.Scene();
     this.makeEye();
@@ -61,16 +63,14 @@ class Stage {
     this.orthographic = new THREE.OrthographicCamera();
     for (const camera of [this.perspective, this.orthographic]) {
       camera.up.set(...up);
-      const light = (strength, x, y, z) => {
+      for (const [strength, from] of LIGHTS) {
         const one = new THREE.DirectionalLight(0xffffff, strength * Math.PI);
-        one.position.set(x, y, z);
+        one.position.set(...from);
         camera.add(one, one.target);
-      };
-      light(0.42, 0.36, 0.62, 0.7);
-      light(0.14, -0.7, -0.1, 0.7);
+      }
       this.scene.add(camera);
     }
-    this.scene.add(new THREE.AmbientLight(0xffffff, 0.56 * Math.PI));
+    this.scene.add(new THREE.AmbientLight(0xffffff, SKY * Math.PI));
     this.controls = new THREE.OrbitControls(this.perspective, this.canvas);
     this.controls.zoomToCursor = true;
     this.controls.mouseButtons.MIDDLE = THREE.MOUSE.PAN;
@@ -193,7 +193,7 @@ class Stage {
 
   resize() {
     const [width, height] = [Math.max(this.canvas.clientWidth, 1), Math.max(this.canvas.clientHeight, 1)];
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const ratio = Math.min(window.devicePixelRatio || 1, 2) * this.finer;
     if (this.sized !== `${width} ${height} ${ratio}`) { // a canvas that is given its size is cleared
       this.sized = `${width} ${height} ${ratio}`;
       this.renderer.setPixelRatio(ratio);
@@ -230,8 +230,9 @@ class Stage {
     const given = this.content.meshes[piece.mesh];
     given.geometry ??= solid(given);
     const clear = opacity < 0.999;
-    const material = new THREE.MeshLambertMaterial({
-      side: THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
+    const outer = given.closed && !clear; // of a solid that nobody sees through the inner side is never seen
+    const material = (outer && this.corners?.material) || new THREE.MeshLambertMaterial({
+      side: outer ? THREE.FrontSide : THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
     });
     const mesh = new THREE.InstancedMesh(given.geometry, material, instances.length);
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
@@ -305,18 +306,17 @@ class Stage {
 
   // Rotation and origin of every body.
   carry(k, between) {
-    const { r, q, bodies, t } = this.content, count = bodies.length, next = Math.min(k + 1, t.length - 1);
+    const { r, q, bodies, t } = this.content, count = bodies.length, next = Math.min(k + 1, t.length - 1), out = this.frames;
+    const mix = (values, a, b) => values[a] * (1 - between) + values[b] * between;
     for (let body = 0; body < count; body++) {
-      const a = k * count + body, b = next * count + body;
-      const mix = (values, size, i) => values[size * a + i] * (1 - between) + values[size * b + i] * between;
-      let [w, x, y, z] = [0, 1, 2, 3].map((i) => mix(q, 4, i));
-      const length = Math.hypot(w, x, y, z) || 1;
+      const a = k * count + body, b = next * count + body, at = 12 * body;
+      let w = mix(q, 4 * a, 4 * b), x = mix(q, 4 * a + 1, 4 * b + 1), y = mix(q, 4 * a + 2, 4 * b + 2), z = mix(q, 4 * a + 3, 4 * b + 3);
+      const length = Math.sqrt(w * w + x * x + y * y + z * z) || 1;
       w /= length; x /= length; y /= length; z /= length;
-      this.frames.set([
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), mix(r, 3, 0),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x), mix(r, 3, 1),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y), mix(r, 3, 2),
-      ], 12 * body);
+      out[at] = 1 - 2 * (y * y + z * z); out[at + 1] = 2 * (x * y - w * z); out[at + 2] = 2 * (x * z + w * y);
+      out[at + 4] = 2 * (x * y + w * z); out[at + 5] = 1 - 2 * (x * x + z * z); out[at + 6] = 2 * (y * z - w * x);
+      out[at + 8] = 2 * (x * z - w * y); out[at + 9] = 2 * (y * z + w * x); out[at + 10] = 1 - 2 * (x * x + y * y);
+      for (let i = 0; i < 3; i++) out[at + 4 * i + 3] = mix(r, 3 * a + i, 3 * b + i);
     }
   }
 
@@ -338,20 +338,22 @@ class Stage {
       for (let line = 0; line < piece.count; line++) own.array.set(at(line), size * line);
     } else {
       piece.instances.forEach((instance, place) => {
-        this.write(own.array, 16 * place, at(instance), piece.loose ? 0 : piece.body[instance]);
+        if (piece.loose) this.write(own.array, 16 * place, at(instance), 0, 0);
+        else this.write(own.array, 16 * place, piece.places, 12 * instance, piece.body[instance]);
       });
       if (piece.part === "bodies") piece.drawn.boundingSphere = null;
     }
     own.placed = own.needsUpdate = true;
   }
 
-  // The product of a body's frame and a placement, by columns of four as three.js wants it.
-  write(out, from, local, body) {
-    const frame = this.frames.subarray(12 * body, 12 * body + 12);
+  // The product of a body's frame and the placement at ``place`` of ``local``, by columns of four as three.js wants it.
+  write(out, from, local, place, body) {
+    const { frames } = this;
     for (let i = 0; i < 3; i++) {
+      const row = 12 * body + 4 * i, a = frames[row], b = frames[row + 1], c = frames[row + 2];
       for (let j = 0; j < 4; j++) {
-        const moved = frame[4 * i] * local[j] + frame[4 * i + 1] * local[4 + j] + frame[4 * i + 2] * local[8 + j];
-        out[from + 4 * j + i] = moved + (j === 3 ? frame[4 * i + 3] : 0);
+        const moved = a * local[place + j] + b * local[place + 4 + j] + c * local[place + 8 + j];
+        out[from + 4 * j + i] = moved + (j === 3 ? frames[row + 3] : 0);
       }
     }
     out[from + 3] = out[from + 7] = out[from + 11] = 0;
@@ -494,6 +496,7 @@ class Stage {
     for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
     if (this.arrows) this.arrows.visible = this.shown.reactions;
     this.shadow?.make(this.renderer, this.shown, this.content.themes[this.theme].shadow);
+    this.corners?.look(this.camera);
     this.renderer.render(this.scene, this.camera);
     this.names.draw(this);
   }

@@ -23,7 +23,12 @@ def volume(mesh: drawing.Mesh) -> float:
 
 @pytest.mark.parametrize(
     ("mesh", "expected"),
-    [(drawing.cube(), 1.0), (drawing.cylinder(), POLYGON), (drawing.cone(), POLYGON / 3.0)],
+    [
+        (drawing.cube(), 1.0),
+        (drawing.cylinder(), POLYGON),
+        (drawing.cone(), POLYGON / 3.0),
+        (drawing.pyramid(), 5.56 / 3.0),
+    ],
 )
 def test_volumes(mesh, expected):
     assert volume(mesh) == pytest.approx(expected, rel=1e-6)

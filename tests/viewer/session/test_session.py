@@ -303,7 +303,7 @@ def test_memory_does_not_grow_beyond_the_history():
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - first
     tracemalloc.stop()
-    assert grown < 0.02 * 2000 * session.history.present.bytes()
+    assert grown < 0.02 * 2000 * session.history.present.taken
     assert len(session.history) == 200
 
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import rtmbs
 from rtmbs.commands.cli import main
@@ -220,6 +221,42 @@ def test_a_followed_body_stands_in_the_middle(browser, tmp_path):
         """,
     )
     assert np.max(np.abs(told["places"])) < 0.2, "of half the picture; the buttons take some of it"
+
+
+def test_a_crowd_without_a_graphics_card_looks_the_same(browser, tmp_path, monkeypatch):
+    """Light at corners is that at pixels; a picture that stands has smooth edges, and a motion has not."""
+    pictures = []
+    for number, crowd in enumerate((1000, 3)):
+        monkeypatch.setattr("rtmbs.viewer.web.content.CROWD", crowd)
+        path = tmp_path / f"{number}.html"
+        write_page(playback(RESULT, MODEL), path, PageOptions(theme="white"))
+        told = look(
+            browser,
+            path,
+            """
+            page.player.pause();
+            page.stage.shown.grid = false; // lines of half a pixel are paler, and a crowd has no shadow
+            page.redraw();
+            await drawn();
+            told.corners = Boolean(page.stage.corners);
+            if (told.corners) {
+              await sure(() => page.stage.finer === 2);
+              told.still = page.stage.canvas.width / page.stage.canvas.clientWidth;
+              page.player.step(1);
+              await drawn();
+              told.moved = page.stage.finer;
+              page.player.step(-1);
+              await sure(() => page.stage.finer === 2);
+            }
+            """,
+        )
+        assert told["corners"] == (crowd == 3)
+        if told["corners"]:
+            assert (told["still"], told["moved"]) == (2, 1)
+        browser.picture(shot := tmp_path / f"{number}.png")
+        pictures.append(np.asarray(Image.open(shot).convert("RGB"), float)[60:-60])
+    assert np.abs(pictures[0] - pictures[1]).mean() < 2.0
+    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40.0).mean() < 0.02
 
 
 def test_a_result_without_its_model_is_drawn(browser, tmp_path):
