@@ -116,7 +116,7 @@ HOMES = {
     "read": "rtmbs.formats.read",
     "read_c3d": "rtmbs.robotics.motion_capture",
     "refined": "rtmbs.simulation.refined",
-    "register": "rtmbs.core.register",
+    "register": "rtmbs.core.names",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
     "show": "rtmbs.viewer.notebook",
     "sweep": "rtmbs.studies.sweeps.sweep",
@@ -154,7 +154,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
     from rtmbs.batch.batch import Batch as Batch
-    from rtmbs.core.register import register as register
+    from rtmbs.core.names import register as register
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
@@ -272,7 +272,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rtmbs.{name}")
     if name not in HOMES:
         raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
-    from rtmbs.core.keywords import checked
+    from rtmbs.core.names import checked
 
     home = importlib.import_module(HOMES[name])
     value = checked(getattr(home, name))

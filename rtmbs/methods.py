@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from rtmbs.core.keywords import checked
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register, checked
 from rtmbs.errors import InputError
 
 

@@ -52,7 +52,7 @@ RUNS = """
 import rtmbs
 from rtmbs.jit.cache_folder import PLACE
 from rtmbs.jit.parallel_compile import usable_cores
-from rtmbs.core.memory import machine_memory
+from rtmbs.core.bounds import machine_memory
 from rtmbs.results.hdf5_check import look
 
 sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)

@@ -42,7 +42,7 @@ def story() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the head and a block of a sound history."""
     import tempfile
 
-    from rtmbs.core.archive import read_archive
+    from rtmbs.core.files import read_archive
 
     sim = simulation("crank rocker")
     with tempfile.TemporaryDirectory() as name:

@@ -12,7 +12,7 @@ import numpy as np
 from rtmbs.commands.analyses import at_rest, chosen_method, constants_of, grid_notes, kinematics, simulation, step
 from rtmbs.commands.arguments import FAILED, check_target
 from rtmbs.commands.recursion import Recursion, motion, recursion_of, times_of
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, RtmbsError, RtmbsWarning, unknown_name
 from rtmbs.language import Document, read
 from rtmbs.language.measures import with_measures

@@ -31,7 +31,7 @@ from rtmbs.commands.recursion import (
     times_of,
 )
 from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.measures import with_measures

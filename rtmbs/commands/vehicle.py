@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.commands.arguments import FAILED, Parser, check_target, converted, number
-from rtmbs.core.reading import text
+from rtmbs.core.files import text
 from rtmbs.errors import InputError, unknown_name
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Any
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register, lazily
 from rtmbs.methods import PLACES, TABLES
 
 OWN = {name: place for name, place in PLACES.items() if place[0].startswith("dae.")}  # those of this room

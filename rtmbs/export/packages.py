@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive

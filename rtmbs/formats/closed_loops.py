@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.reading import DamagedFile, text
+from rtmbs.core.files import DamagedFile, text
 from rtmbs.errors import InputError, LanguageError, shown, unknown_name
 from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.placement import Placement, here, placement_of_rpy

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from rtmbs.core.reading import DamagedFile, opened, whole
+from rtmbs.core.files import DamagedFile, opened, whole
 from rtmbs.errors import ModelError
 from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import MOST_BYTES, Element, parse_xml

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rtmbs.core.reading import DamagedFile, whole
+from rtmbs.core.files import DamagedFile, whole
 from rtmbs.errors import InputError, LanguageError, ModelError
 from rtmbs.formats.mjcf import read_mjcf
 from rtmbs.formats.sdf import read_sdf

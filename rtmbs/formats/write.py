@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, shown
 from rtmbs.formats.mjcf_writer import mjcf_text
 from rtmbs.formats.sdf_writer import sdf_text

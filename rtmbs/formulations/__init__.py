@@ -7,8 +7,7 @@ import re
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
-from rtmbs.core.register import ADDING, Register
+from rtmbs.core.names import ADDING, Register, lazily
 from rtmbs.formulations.contract import Formulation
 
 PLACES = {  # name: (module, class)

@@ -1,6 +1,6 @@
 """Kinematics: driven mechanisms, also with fewer equations than unknowns, in seven coordinates a body."""
 
-from rtmbs.core.keywords import publish
+from rtmbs.core.names import publish
 from rtmbs.errors import MotionError
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import AssemblyReport

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.memory import in_words, machine_memory
+from rtmbs.core.bounds import in_words, machine_memory
 from rtmbs.errors import InputError
 from rtmbs.model import Model
 from rtmbs.numerics.rotations.quaternions import quaternions

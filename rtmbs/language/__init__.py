@@ -1,6 +1,6 @@
 """Model language: mechanisms and their analysis as text (docs/language.md)."""
 
-from rtmbs.core.keywords import publish
+from rtmbs.core.names import publish
 from rtmbs.language.document import Analysis, Document, Place
 from rtmbs.language.format import format
 from rtmbs.language.measures import with_measures

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from rtmbs.core.reading import DamagedFile, whole
+from rtmbs.core.files import DamagedFile, whole
 from rtmbs.errors import LanguageError, shown
 from rtmbs.language.document import Place
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.names import StrictAttributes
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import ModelError, with_count
 from rtmbs.model.body import GROUND, Body, make_ground
@@ -15,7 +16,6 @@ from rtmbs.model.import_report import ImportReport
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.markers import Marker, Rod
 from rtmbs.model.shapes import Looks, Shape
-from rtmbs.model.strict_attributes import StrictAttributes
 
 ROUNDING = 1e-9  # of a distance
 

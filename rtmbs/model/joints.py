@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from rtmbs.core.register import ADDING, add_class
+from rtmbs.core.names import ADDING, add_class
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, Numbers, direction, number, perpendiculars
 

@@ -6,7 +6,7 @@ resolved on first use: reading this package loads neither numba nor mpi4py.
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
+from rtmbs.core.names import lazily
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,

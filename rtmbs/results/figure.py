@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.reading import reason
+from rtmbs.core.files import reason
 from rtmbs.errors import InputError
 from rtmbs.results.channel import TIME, Record
 from rtmbs.results.curves import (

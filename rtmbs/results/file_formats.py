@@ -16,10 +16,8 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from rtmbs.core.archive import CHECKSUM, read_archive, write_archive
-from rtmbs.core.archive import FORMAT as FORMAT_KEY
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, opened, reason
+from rtmbs.core.files import CHECKSUM, DamagedFile, opened, read_archive, reason, replacing, write_archive
+from rtmbs.core.files import FORMAT as FORMAT_KEY
 from rtmbs.errors import InputError, ResultError, shown
 from rtmbs.results import hdf5, parquet
 from rtmbs.results.channel import TIME, Array, Channel, Contents, Record, Source, StoredValues

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, check_unpacked, from_json, opened
+from rtmbs.core.files import DamagedFile, check_unpacked, from_json, opened, replacing
 from rtmbs.errors import ResultError
 from rtmbs.results.channel import TIME, Contents, Record, Source, StoredValues
 from rtmbs.results.exports import needed

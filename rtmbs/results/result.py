@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.names import Keyed, selected
+from rtmbs.core.names import Keyed, StrictAttributes, selected
 from rtmbs.errors import InputError, unknown_name, with_count
-from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results import file_formats, selection
 from rtmbs.results.channel import TIME, Channel, Source, StoredValues
 from rtmbs.results.exports import result_html, to_pandas, to_xarray

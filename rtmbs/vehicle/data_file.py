@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.core.reading import DamagedFile, from_json, whole
+from rtmbs.core.files import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.core.reading import DamagedFile, text
+from rtmbs.core.files import DamagedFile, text
 from rtmbs.errors import ModelError, nearest_names, shown
 from rtmbs.model.checks import as_floats
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.core.archive import write_archive
+from rtmbs.core.files import write_archive
 from rtmbs.results import Channel, Result, load_result
 from rtmbs.results.channel import Source
 from tests.mechanisms import random_model

@@ -3,7 +3,7 @@
 No model is compiled and no motion is run. Angles are in radians, lengths in metres.
 """
 
-from rtmbs.core.keywords import publish
+from rtmbs.core.names import publish
 from rtmbs.kinematics.design.assemblies import Assembly, assemblies
 from rtmbs.kinematics.design.batch import FourBars, Tolerances, four_bars, tolerances
 from rtmbs.kinematics.design.four_bar import DeadCentre, FourBar, FourBarMotion

@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register
 
 PLACES = {  # name: (module, class)
     "sparse": ("sparse_solver", "SparseSolver"),  # static pattern, no row exchanges

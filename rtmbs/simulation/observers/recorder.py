@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rtmbs.core.memory import in_words, machine_memory
+from rtmbs.core.bounds import in_words, machine_memory
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk

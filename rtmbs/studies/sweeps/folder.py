@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, from_json, whole
+from rtmbs.core.files import DamagedFile, from_json, replacing, whole
 from rtmbs.errors import InputError, ResultError, shown
 from rtmbs.studies.sweeps.designs import ERROR, RUN, Column
 from rtmbs.studies.sweeps.result import PARQUET, Effort, SweepResult, parquet, read_parquet, write_parquet

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import DamagedFile, replacing
 from rtmbs.core.names import Keyed, selected
 from rtmbs.core.notebook import table_html
-from rtmbs.core.reading import DamagedFile
 from rtmbs.errors import InputError, ResultError, shown, unknown_name, with_count
 from rtmbs.results.channel import component_of
 from rtmbs.results.parquet import read_table

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rtmbs.core.reading import DamagedFile
-from rtmbs.core.reading import text as text_of_file
+from rtmbs.core.files import DamagedFile
+from rtmbs.core.files import text as text_of_file
 from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
 from rtmbs.integrators.checks import one_of
 from rtmbs.library import MECHANISMS
