@@ -64,7 +64,7 @@ def crank_is_right() -> str:
     from bench.measures.closed_chains import crank_motion
     from bench.recursion.slider_crank import GAINS, start
     from rtmbs.dae import run_bdf
-    from rtmbs.recursive.ranks import launch
+    from rtmbs.recursive.motion import launch
 
     system, q, v = start()
     times = np.arange(61.0)
@@ -276,7 +276,7 @@ ITEMS = (
     Item("002", "recursion with cut joints and multipliers, Baumgarte", (R + "recursion.py", R + "least_squares.py")),
     Item("002", "redundant constraints found by name", (R + "recursion.py::test_dependent_rows_are_named",)),
     Item("002", "accelerations against the augmented system", campaign=("recursion", 40)),
-    Item("002", "BDF (CVODE) on one rank and on two", ("tests/dae/test_recursion_bdf.py",)),
+    Item("002", "BDF (CVODE) on one rank and on two", ("tests/dae/test_sundials.py",)),
     Item("002", "ranks and threads are one motion", (R + "motion.py",)),
     Item("002", "message passing: ends with one sentence", (R + "ranks.py",)),
     Item("002", "slider-crank to 60 s against the one equation of its energy", answer=crank_is_right),

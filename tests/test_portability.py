@@ -41,7 +41,7 @@ import rtmbs
 found = []
 for one in pkgutil.walk_packages(rtmbs.__path__, "rtmbs."):
     if not one.name.endswith("__main__") and not one.name.startswith((
-        "rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.ranks"
+        "rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.motion"
     )):
         importlib.import_module(one.name)
         found.append(one.name)

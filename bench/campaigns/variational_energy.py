@@ -17,7 +17,7 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.energy import linkage
 from rtmbs import Model, Revolute, Simulation, VariationalMidpoint
 from rtmbs.errors import StepError
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.results.conserved_energy import energies_of, energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
 

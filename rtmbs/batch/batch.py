@@ -33,7 +33,7 @@ from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.simulation.state_rows import state_pair
 from rtmbs.simulation.state_store import NO_RAMPS
 from rtmbs.state import State
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import Tables
 

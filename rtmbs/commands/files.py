@@ -10,27 +10,35 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.analyses import (
+from rtmbs.commands.arguments import (
+    FAILED,
+    SUFFIX,
+    Parser,
+    add_reading,
+    check_target,
+    count,
+    is_robot_file,
+    option_parser,
+    read_options,
+    robot_model,
+)
+from rtmbs.commands.model_runs import (
+    SETTINGS,
+    add_recursion,
     at_rest,
     chosen_method,
     constants_of,
     grid_notes,
     kinematics,
-    simulation,
-    step,
-)
-from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
-from rtmbs.commands.recursion import (
-    SETTINGS,
-    add_recursion,
     must_start_ranks,
     recursion_of,
     refuse_other_options,
     run_recursion,
+    simulation,
     start_ranks,
+    step,
     times_of,
 )
-from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
 from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError
 from rtmbs.language import Document, Place
@@ -164,7 +172,7 @@ def run_command(words: list[str]) -> int:
         return run_robot_file(words[0], words[1:])
     options = run_parser().read(words)
     if options.sweep:
-        from rtmbs.commands.file_sweep import sweep_file
+        from rtmbs.commands.model_runs import sweep_file
 
         return sweep_file(options)
     if options.blocks and not options.out:

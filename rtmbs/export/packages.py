@@ -19,7 +19,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import System
 
 HERE = Path(__file__).parent / "c"

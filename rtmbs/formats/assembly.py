@@ -20,8 +20,8 @@ from rtmbs.formats.placement import Array, Placement, here
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Body, Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical, TorsionSpring
 from rtmbs.model.body import GROUND
-from rtmbs.model.import_report import ImportNote, ImportReport, JointLimits
-from rtmbs.model.joint import WORLD
+from rtmbs.model.description import ImportNote, ImportReport, JointLimits
+from rtmbs.model.joints import WORLD
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 RESERVED = (GROUND, WORLD)

@@ -19,7 +19,7 @@ from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, JointType, Prismatic, Revolute, Spherical, Universal
-from rtmbs.model.joint import WORLD
+from rtmbs.model.joints import WORLD
 
 MOST_BYTES = 100_000
 MOST_DEPTH = 20  # lists and entries inside each other

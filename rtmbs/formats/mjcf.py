@@ -23,8 +23,8 @@ from rtmbs.formats.placement import Placement, here, placement_of_quaternion
 from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical
-from rtmbs.model.import_report import JointLimits
-from rtmbs.model.joint import make_initial
+from rtmbs.model.description import JointLimits
+from rtmbs.model.joints import make_initial
 from rtmbs.numerics.rotations.quaternions import product, quaternions, rotations
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint

@@ -11,7 +11,7 @@ from rtmbs.formats.placement import Placement, placement_of_quaternion
 from rtmbs.model import ConstantRate, Fixed, Model, Revolute, Spherical
 from rtmbs.model.body import GROUND
 from rtmbs.model.checks import perpendiculars
-from rtmbs.model.joint import WORLD
+from rtmbs.model.joints import WORLD
 
 CONNECT, WELD, JOINT, TENDON = range(4)  # mjtEq
 SITE = 6  # mjtObj

@@ -24,8 +24,8 @@ from rtmbs.formats.written_tree import (
 )
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Floating: "free", Fixed: ""}

@@ -36,7 +36,7 @@ from rtmbs.model import (
     Spherical,
     Universal,
 )
-from rtmbs.model.import_report import JointLimits
+from rtmbs.model.description import JointLimits
 
 NEWEST = (1, 12)
 OF_WORLDS = (0.0, 0.0, -9.8)  # gravity of a <world> that states none [m/s^2], by the specification

@@ -25,8 +25,8 @@ from rtmbs.formats.written_tree import (
 )
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Screw, Spherical, Universal
 from rtmbs.model.body import GROUND, Body
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "revolute", Prismatic: "prismatic", Fixed: "fixed", Spherical: "ball", Universal: "universal"}

@@ -31,8 +31,8 @@ from rtmbs.model import (
     Revolute,
     Spherical,
 )
-from rtmbs.model.import_report import JointLimits
-from rtmbs.model.joint import WORLD
+from rtmbs.model.description import JointLimits
+from rtmbs.model.joints import WORLD
 
 READ = {
     "robot": {"link", "joint", "material", "transmission", "loop_joint", "drake:ball_constraint"},

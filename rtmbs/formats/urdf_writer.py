@@ -20,8 +20,8 @@ from rtmbs.formats.written_tree import (
 )
 from rtmbs.model import Fixed, Floating, Model, Planar, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Joint
 
 WORLD = "world"
 TYPES = {Revolute: "continuous", Prismatic: "prismatic", Fixed: "fixed", Floating: "floating", Planar: "planar"}

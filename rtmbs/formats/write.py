@@ -8,7 +8,7 @@ from rtmbs.formats.mjcf_writer import mjcf_text
 from rtmbs.formats.sdf_writer import sdf_text
 from rtmbs.formats.urdf_writer import urdf_text
 from rtmbs.model import Model
-from rtmbs.model.import_report import ImportReport
+from rtmbs.model.description import ImportReport
 
 WRITERS = {
     ".urdf": ("URDF", urdf_text), ".sdf": ("SDF", sdf_text), ".xml": ("MJCF", mjcf_text), ".mjcf": ("MJCF", mjcf_text),

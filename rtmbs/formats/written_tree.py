@@ -17,8 +17,8 @@ from rtmbs.formats.placement import Array, Placement, here
 from rtmbs.model import Fixed, Floating, Model, Planar, Prismatic, Revolute, Spherical, TorsionSpring
 from rtmbs.model.body import GROUND
 from rtmbs.model.constraints import Coupler
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Initial, Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Initial, Joint
 from rtmbs.numerics.rotations.quaternions import rotations
 
 NO_TURN = 1e-14  # [m, rad] of a coordinate that is zero but for rounding

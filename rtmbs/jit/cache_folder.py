@@ -50,7 +50,7 @@ KERNEL_FILES = (
     "integrators/newton.py",
     "integrators/midpoint_history.py",
     "core/bounds.py",
-    "kinematics/design/closure.py",
+    "kinematics/design/four_bar.py",
     "numerics/rotations/plain.py",
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
@@ -60,7 +60,7 @@ KERNEL_FILES = (
     "batch/kernels.py",
     "simulation/jumps.py",
     "simulation/prepared_step.py",
-    "system/contact_set_tables.py",
+    "system/contact_tables.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

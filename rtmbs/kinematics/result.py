@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.assembly import AssemblyReport
+from rtmbs.kinematics.continuation import SingularPose
 from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
+from rtmbs.kinematics.equations import Programs
 from rtmbs.kinematics.mobility import ConstraintRank
-from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.singular import SingularPose
 from rtmbs.model import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, unwrap

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from rtmbs.contact.gaps import PointGap
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 from rtmbs.results.body_motion import cross, dot, turned
 from rtmbs.results.channel import WORLD, XYZ, Array, Source
 from rtmbs.results.evaluation import Evaluation

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
-from rtmbs.model.joint import Joint
-from rtmbs.model.markers import Marker
+from rtmbs.model.body import Marker
+from rtmbs.model.joints import Joint
 from rtmbs.model.model import Model
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.channel import WRENCH, XYZ, Channel

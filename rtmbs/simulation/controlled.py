@@ -54,7 +54,7 @@ from rtmbs.simulation.step_choice import (
     small_step_remedy,
     take_batch,
 )
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables

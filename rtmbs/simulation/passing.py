@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.contact.pairs import TouchLaw
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 from rtmbs.results.contact_channels import touch_kinematics
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples

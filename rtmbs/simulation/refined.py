@@ -21,7 +21,7 @@ from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.numerics.rotations.vectors import turn_between, turned
+from rtmbs.numerics.rotations.quaternions import turn_between, turned
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.evaluation import Evaluation

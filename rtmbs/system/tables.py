@@ -271,7 +271,7 @@ class ContactSets(NamedTuple):
     pair_pointer: Array  # (g + 1,) int64: room for pairs
     slot: Array  # (g,) int64: first input slot of the pairs
     friction: Array  # (g,) int64: input slot of the coefficient
-    law: Array  # (g, 7) see ``system/contact_set_tables.py``
+    law: Array  # (g, 7) see ``system/contact_tables.py``
     first: Array  # (1,) int64: first state of the first pair
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError, StartError, warn
 from rtmbs.model import Rod
+from rtmbs.model.body import reference_distance
 from rtmbs.model.checks import Array
-from rtmbs.model.markers import reference_distance
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System

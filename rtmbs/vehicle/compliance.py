@@ -11,7 +11,7 @@ import numpy as np
 
 from rtmbs.model import Fixed
 from rtmbs.model.checks import Array
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.studies.analysis.linearisation import linearise
 from rtmbs.vehicle.axle import CHASSIS

@@ -21,8 +21,8 @@ import numpy as np
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model import Force, Model, Revolute
 from rtmbs.model.checks import Array, direction, number
-from rtmbs.model.laws import JointKinematics
-from rtmbs.model.lookup import Coordinate
+from rtmbs.model.description import Coordinate
+from rtmbs.model.forces import JointKinematics
 from rtmbs.vehicle.anti_roll_bar import CHASSIS
 from rtmbs.vehicle.smooth import magnitude
 from rtmbs.vehicle.wheel_torques import friction_torque

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rtmbs.model import Rod
-from rtmbs.model.markers import reference_distance
+from rtmbs.model.body import reference_distance
 
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 AS_DESIGNED = 1e-9  # relative difference of lengths

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.model import Force, Model
-from rtmbs.model.laws import JointKinematics, Kinematics
+from rtmbs.model.forces import JointKinematics, Kinematics
 from rtmbs.vehicle.anti_roll_bar import CHASSIS
 
 BRISTLE = 0.01  # [rad] Z: deflection at which friction is full

@@ -34,7 +34,7 @@ ALLOWED = {
     "jit/prebuilt.py": "the library of rtmbs, or that of the folder which the user names",
     "jit/prebuilt_code.py": "types that a process of the maker wrote",
     "language/parse.py": "the grammar of rtmbs",
-    "commands/explain.py": "a page of rtmbs, and the null device",
+    "commands/arguments.py": "a page of rtmbs, and the null device",
     "viewer/web/content.py": "files of the page of rtmbs",
     "viewer/notebook.py": "a page that it wrote itself",
     "viewer/qt/plot_export.py": "writes",

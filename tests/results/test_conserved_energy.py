@@ -9,7 +9,7 @@ from bench.campaigns.dead_centres import linkage
 from bench.campaigns.momentum import mechanism
 from bench.campaigns.variational_energy import ring
 from rtmbs import At, Every, Simulation, VariationalMidpoint
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.results.conserved_energy import (
     NUMERIC,
     SCATTER,

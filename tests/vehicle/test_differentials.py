@@ -111,7 +111,7 @@ def test_centre():
     places = {place: Differential(one) if isinstance(one, str) else one for place, one in ALL.items()}
     law = DrivelineLaw(places, [(0, 1), (2, 3)])
     rates = np.array((50.0, 52.0, 40.0, 41.0))
-    joints = rtmbs.model.laws.JointKinematics(0.0 * rates, rates, ())
+    joints = rtmbs.model.forces.JointKinematics(0.0 * rates, rates, ())
     states = {"rear": -BRISTLE, "centre": BRISTLE}
     torques, changes = law(0.0, joints, {"torque": 500.0}, states)
     front, rear = 0.4 * 500.0 - 0.5 * (30.0 + 0.3 * 500.0), 0.6 * 500.0 + 0.5 * (30.0 + 0.3 * 500.0)

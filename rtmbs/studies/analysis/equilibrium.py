@@ -39,7 +39,7 @@ from rtmbs.studies.analysis.static import (
     static,
     step_to,
 )
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC
 

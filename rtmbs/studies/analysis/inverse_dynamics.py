@@ -38,8 +38,7 @@ from rtmbs.studies.analysis.prescribed_motion import (
 )
 from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
 from rtmbs.studies.analysis.workload import JointLoads
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 

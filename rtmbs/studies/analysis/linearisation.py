@@ -26,8 +26,7 @@ from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS, directiona
 from rtmbs.studies.analysis.neighbourhood import DriverMotion, Neighbourhood, driver_motion, neighbourhood
 from rtmbs.studies.analysis.report import Report, numbers, rows
 from rtmbs.studies.analysis.resolve_simulation import simulation_of
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.tables import ROTATION
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import directional
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 

@@ -28,8 +28,7 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import directional
 from rtmbs.studies.analysis.neighbourhood import RANK, matrices, of_state, spins
 from rtmbs.studies.analysis.resolve_simulation import simulation_of
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import rate_mask
+from rtmbs.system.contact_tables import rate_mask, refuse_sets
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.numerics.rotations.vectors import turned
+from rtmbs.numerics.rotations.quaternions import turned
 from rtmbs.results.catalogue import sources
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples, select_samples

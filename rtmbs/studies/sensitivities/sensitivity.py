@@ -42,8 +42,7 @@ from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, t
 from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps
 from rtmbs.studies.sensitivities.variations import check_steady
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.numerics.rotations.vectors import body_rates, turn_between, turned, vector_rates
+from rtmbs.numerics.rotations.quaternions import body_rates, turn_between, turned, vector_rates
 
 STEP = 1e-5
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.recursive.border import lay_border, scratch_of
-from rtmbs.recursive.least_squares import factor_border, solve_border
+from rtmbs.recursive.reduced_system import factor_border, lay_border, scratch_of, solve_border
 
 
 def solved(delassus, right):

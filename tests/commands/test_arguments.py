@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import rtmbs
+from rtmbs.commands.arguments import anchor, matching_sections, sections
 from rtmbs.commands.cli import main
-from rtmbs.commands.explain import anchor, matching_sections, sections
 
 PACKAGE = Path(rtmbs.__file__).parent
 SOURCE = "".join(re.sub(r'"\n\s*f?"', "", path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
