@@ -113,7 +113,7 @@ HOMES = {
     "mass_properties": "rtmbs.model",
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
-    "read": "rtmbs.formats.read",
+    "read": "rtmbs.formats.files",
     "read_c3d": "rtmbs.robotics.motion_capture",
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.names",
@@ -122,7 +122,7 @@ HOMES = {
     "sweep": "rtmbs.studies.sweeps.sweep",
     "view": "rtmbs.viewer.view",
     "workload": "rtmbs.studies.analysis.workload",
-    "write": "rtmbs.formats.write",
+    "write": "rtmbs.formats.files",
     "write_gltf": "rtmbs.formats.gltf",
 }
 ROOMS = (
@@ -162,9 +162,9 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.export.co_simulation import co_simulate as co_simulate
     from rtmbs.export.packages import export_fmu as export_fmu
     from rtmbs.export.packages import export_library as export_library
+    from rtmbs.formats.files import read as read
+    from rtmbs.formats.files import write as write
     from rtmbs.formats.gltf import write_gltf as write_gltf
-    from rtmbs.formats.read import read as read
-    from rtmbs.formats.write import write as write
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.explicit_steps import SemiImplicitEuler as SemiImplicitEuler
     from rtmbs.integrators.explicit_steps import VelocityVerlet as VelocityVerlet

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, unknown_name
-from rtmbs.formats.read import ROBOTS, read
+from rtmbs.formats.files import ROBOTS, read
 from rtmbs.model import Model
 
 SUFFIX = ".mks"  # of model files

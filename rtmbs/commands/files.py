@@ -43,7 +43,7 @@ from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.measures import with_measures
-from rtmbs.language.syntax import load
+from rtmbs.language.parse import load
 from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
@@ -425,7 +425,7 @@ def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result"
 def format_command(words: list[str]) -> int:
     """Print a model file in standard layout, or write it back: rtmbs format FILE --in-place"""
     from rtmbs.language import format
-    from rtmbs.language.syntax import load
+    from rtmbs.language.parse import load
 
     parser = Parser(prog="rtmbs format", description=format_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a model file")
@@ -494,7 +494,7 @@ def numbers(text: str | None, between: str) -> Any:
 
 def draw_to_files() -> None:
     """Let matplotlib draw to files, whatever screen there is; InputError when it is not installed."""
-    from rtmbs.results.exports import needed
+    from rtmbs.results.tables import needed
 
     needed("matplotlib", "rtmbs plot", "plot").use("agg")
 

@@ -10,10 +10,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.formats.assembly import BACKWARDS
-from rtmbs.formats.placement import Array, Placement, here
-from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import (
+from rtmbs.formats.assembly import BACKWARDS, Array, Placement, here
+from rtmbs.formats.urdf_writer import (
+    FREE,
     TreeJoint,
     WrittenTree,
     free_at_origins,
@@ -21,6 +20,7 @@ from rtmbs.formats.written_tree import (
     note_open_limits,
     offset_of_two,
     tree_of,
+    words,
 )
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body

@@ -35,9 +35,8 @@ from rtmbs.recursive.partition import Split, split
 from rtmbs.recursive.recursion import Recursion
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.pattern import uncondensed

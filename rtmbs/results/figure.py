@@ -30,7 +30,7 @@ from rtmbs.results.curves import (
     spread,
     thinned,
 )
-from rtmbs.results.exports import needed
+from rtmbs.results.tables import needed
 
 PICTURES = (".png", ".pdf", ".svg")
 SIZES = {"column": (89.0, 67.0), "page": (183.0, 120.0), "slide": (254.0, 143.0)}  # [mm]

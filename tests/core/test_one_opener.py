@@ -25,7 +25,7 @@ ALLOWED = {
     "results/hdf5_check.py": "looks at HDF5 files in a process with little time and memory",
     "results/hdf5.py": "opens what hdf5_check looked at, and writes",
     "results/file_formats.py": "writes tables",
-    "results/parquet.py": "opens what it has looked at",
+    "results/tables.py": "opens what it has looked at",
     "model/mesh.py": "hands bytes in memory to trimesh",
     "core/bounds.py": "files of the system",
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",

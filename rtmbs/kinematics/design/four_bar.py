@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.results.exports import needed
 from rtmbs.results.figure import PICTURES
 from rtmbs.results.result import Result
+from rtmbs.results.tables import needed
 
 Array = NDArray[np.float64]
 Lengths = tuple[float, float, float, float]

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
-from rtmbs.language.arguments import Arguments, callables, component, model_value
-from rtmbs.language.builder import ModelBuilder, statement
+from rtmbs.language.builder import Arguments, ModelBuilder, callables, component, model_value, statement
 from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.expressions import Expression, ExpressionProfile
+from rtmbs.language.parse import Name
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.statements.bodies import turn
-from rtmbs.language.syntax import Name
 from rtmbs.model import Joint, Marker, Profile
 from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 

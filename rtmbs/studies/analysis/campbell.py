@@ -12,8 +12,8 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.exports import needed
 from rtmbs.results.figure import save_figure
+from rtmbs.results.tables import needed
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.equilibrium import equilibrium

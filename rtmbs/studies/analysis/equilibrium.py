@@ -19,9 +19,8 @@ from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.numerics.linear.least_change import converged
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.body_motion import body_motion
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import one_sample
+from rtmbs.results.motion_channels import body_motion
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
 from rtmbs.studies.analysis.linearisation import input_derivatives, input_slots

@@ -15,10 +15,9 @@ from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.start.assembly import Assembly

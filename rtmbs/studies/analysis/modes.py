@@ -24,12 +24,11 @@ from rtmbs.errors import InputError, StartError, with_count
 from rtmbs.integrators.checks import positive, whole
 from rtmbs.integrators.settings import LAGGED
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.body_motion import body_motion
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.exports import needed
+from rtmbs.results.motion_channels import body_motion
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
+from rtmbs.results.tables import needed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian

@@ -6,13 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.body_motion import body_motion, cross, dot
 from rtmbs.results.channel import WRENCH
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import joint_force
-from rtmbs.results.reactions import closure_point, reaction_values
-from rtmbs.results.samples import Samples
-from rtmbs.results.shared_reactions import shared_coordinate_forces, shared_multiplier, shared_reactions
+from rtmbs.results.motion_channels import body_motion, cross, dot
+from rtmbs.results.reactions import (
+    closure_point,
+    reaction_values,
+    shared_coordinate_forces,
+    shared_multiplier,
+    shared_reactions,
+)
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.studies.analysis.prescribed_motion import rotation_dofs

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.body_motion import body_motion
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.channel import WRENCH
-from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.motion_channels import body_motion
 from rtmbs.results.reactions import held, reaction_values
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.simulation.observers.observer import Schedule
 from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.simulation.simulation import Simulation

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rtmbs.numerics.rotations.quaternions import turned
 from rtmbs.results.catalogue import sources
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import Samples, select_samples
+from rtmbs.results.samples import Evaluation, Samples, select_samples
 from rtmbs.results.self_stress import adopt_bases
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS

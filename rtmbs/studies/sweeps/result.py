@@ -16,8 +16,8 @@ from rtmbs.core.names import Keyed, selected
 from rtmbs.core.notebook import table_html
 from rtmbs.errors import InputError, ResultError, shown, unknown_name, with_count
 from rtmbs.results.channel import component_of
-from rtmbs.results.parquet import read_table
 from rtmbs.results.result import Result
+from rtmbs.results.tables import read_table
 from rtmbs.studies.sweeps.designs import ERROR, RUN
 
 PARQUET, CSV = ".parquet", ".csv"

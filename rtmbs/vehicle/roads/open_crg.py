@@ -7,7 +7,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import switch
-from rtmbs.results.exports import needed
+from rtmbs.results.tables import needed
 from rtmbs.vehicle.roads.surfaces import Friction, Road
 
 

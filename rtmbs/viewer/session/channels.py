@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import offered
 from rtmbs.results.channel import Entry, Source, resolve_names
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
 from rtmbs.studies.analysis.power import force_power

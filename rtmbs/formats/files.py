@@ -1,16 +1,25 @@
-"""``read``: the Model of a file of any known format, chosen by its ending and its content."""
+"""``read`` and ``write``: the Model of a file of any known format.
+
+``read``: the Model of a file of any known format, chosen by its ending and its content.
+
+``write``: the URDF, SDF or MJCF of a Model, chosen by the ending of the file.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rtmbs.core.files import DamagedFile, whole
-from rtmbs.errors import InputError, LanguageError, ModelError
+from rtmbs.core.files import DamagedFile, replacing, whole
+from rtmbs.errors import InputError, LanguageError, ModelError, shown
 from rtmbs.formats.mjcf import read_mjcf
+from rtmbs.formats.mjcf_writer import mjcf_text
 from rtmbs.formats.sdf import read_sdf
+from rtmbs.formats.sdf_writer import sdf_text
 from rtmbs.formats.urdf import read_urdf
+from rtmbs.formats.urdf_writer import urdf_text
 from rtmbs.formats.xml_tree import MOST_BYTES, Element, parse_xml
 from rtmbs.model import Model
+from rtmbs.model.description import ImportReport
 
 OWN = ".mks"
 ROBOTS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro")
@@ -135,3 +144,50 @@ def expanded(path: Path) -> bytes:
         return str(xacro.process_file(str(path)).toxml()).encode()
     except Exception as error:  # noqa: BLE001 - the file is a program and may raise anything
         raise LanguageError(f"xacro cannot expand the file: {type(error).__name__}: {error}", file=str(path)) from None
+
+
+WRITERS = {
+    ".urdf": ("URDF", urdf_text), ".sdf": ("SDF", sdf_text), ".xml": ("MJCF", mjcf_text), ".mjcf": ("MJCF", mjcf_text),
+}  # fmt: skip
+
+
+def write(model: Model, path: str | Path) -> ImportReport:
+    """Write a Model as URDF, SDFormat or MJCF: bodies, joints, loops, limits, dampers, couplings of two coordinates.
+
+    Shapes, markers, initial values, drivers, contacts, force laws but dampers of hinges and slides, and gravity of URDF
+    are not written. The report lists each.
+
+    Parameters
+    ----------
+    model : Model
+        Mechanism.
+    path : str or Path
+        File that ends in .urdf, .sdf, .xml or .mjcf. An older file stays as it is until the new one is whole.
+
+    Returns
+    -------
+    ImportReport
+        Elements that the format has not.
+
+    Raises
+    ------
+    InputError
+        For another ending, and for a joint that the format has not.
+    WriteError
+        For a file that cannot be written.
+
+    Examples
+    --------
+    >>> report = rtmbs.write(model, "robot.urdf")
+    >>> print(report)
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"write takes a Model, not {shown(model)}; rtmbs.read returns one")
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        raise InputError(f"file {str(path)!r} cannot be chosen a format by its ending; it must be .urdf, .sdf or .xml")
+    form, writer = WRITERS[ending]
+    text, notes = writer(model)
+    with replacing(str(path)) as file:
+        file.write(text.encode())
+    return ImportReport(str(path), form, notes)

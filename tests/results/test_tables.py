@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import InputError, UnknownNameError
-from rtmbs.results import exports
-from tests.results.test_selection import UNEVEN, smooth
+from rtmbs.results import tables
+from tests.results.test_result import UNEVEN, smooth
 
 
 def test_a_data_frame_has_a_column_a_component_with_its_unit():
@@ -48,13 +48,13 @@ def test_an_unknown_channel_is_named_with_the_nearest(act):
     [("to_pandas", "pandas", "tables"), ("to_xarray", "xarray", "tables"), ("plot", "matplotlib", "plot")],
 )
 def test_a_missing_package_is_one_sentence_with_its_extra(act, package, extra, monkeypatch):
-    monkeypatch.setattr(exports, "find_spec", lambda name: None)
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=rf"{act} needs {package}; install it with pip install 'rtmbs\[{extra}\]'"):
         getattr(smooth(UNEVEN), act)("a.angle")
 
 
 def test_a_missing_pyarrow_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(exports, "find_spec", lambda name: None)
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"which needs pyarrow; install it with pip install 'rtmbs\[tables\]'"):
         smooth(UNEVEN).save(tmp_path / "run.parquet")
 
