@@ -25,7 +25,7 @@ HOMES = {
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.studies.sweeps.engines",
-    "Encoder": "rtmbs.robotics.sensors",
+    "Encoder": "rtmbs.robotics.motors",
     "EnergyMeter": "rtmbs.simulation.observers",
     "Equilibrium": "rtmbs.studies.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
@@ -34,10 +34,10 @@ HOMES = {
     "EveryStep": "rtmbs.simulation.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
-    "ForceTorqueSensor": "rtmbs.robotics.sensors",
+    "ForceTorqueSensor": "rtmbs.robotics.motors",
     "Function": "rtmbs.model",
     "Grid": "rtmbs.studies.sweeps.designs",
-    "IMU": "rtmbs.robotics.sensors",
+    "IMU": "rtmbs.robotics.motors",
     "Input": "rtmbs.model",
     "InverseDynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "IterationMeter": "rtmbs.simulation.observers",
@@ -45,7 +45,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.studies.sweeps.designs",
     "METHODS": "rtmbs.methods",
-    "MarkerTrajectories": "rtmbs.robotics.motion_capture",
+    "MarkerTrajectories": "rtmbs.robotics.inverse_kinematics",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.studies.sweeps.designs",
@@ -108,13 +108,13 @@ HOMES = {
     "driving_forces": "rtmbs.studies.analysis.driving_forces",
     "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "linearise": "rtmbs.studies.analysis.linearisation",
-    "linearise_rolling": "rtmbs.studies.analysis.nonholonomic",
+    "linearise_rolling": "rtmbs.studies.analysis.linearisation",
     "load_result": "rtmbs.results",
     "mass_properties": "rtmbs.model",
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
     "read": "rtmbs.formats.files",
-    "read_c3d": "rtmbs.robotics.motion_capture",
+    "read_c3d": "rtmbs.robotics.inverse_kinematics",
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.names",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
@@ -207,13 +207,13 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
-    from rtmbs.robotics.motion_capture import MarkerTrajectories as MarkerTrajectories
-    from rtmbs.robotics.motion_capture import read_c3d as read_c3d
+    from rtmbs.robotics.inverse_kinematics import MarkerTrajectories as MarkerTrajectories
+    from rtmbs.robotics.inverse_kinematics import read_c3d as read_c3d
+    from rtmbs.robotics.motors import IMU as IMU
+    from rtmbs.robotics.motors import Encoder as Encoder
+    from rtmbs.robotics.motors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
-    from rtmbs.robotics.sensors import IMU as IMU
-    from rtmbs.robotics.sensors import Encoder as Encoder
-    from rtmbs.robotics.sensors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.breaking import breaking as breaking
     from rtmbs.simulation.contact_sets import Touching as Touching
@@ -245,8 +245,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from rtmbs.studies.analysis.linearisation import control_system as control_system
     from rtmbs.studies.analysis.linearisation import linearise as linearise
+    from rtmbs.studies.analysis.linearisation import linearise_rolling as linearise_rolling
     from rtmbs.studies.analysis.modes import modes as modes
-    from rtmbs.studies.analysis.nonholonomic import linearise_rolling as linearise_rolling
     from rtmbs.studies.analysis.workload import Workload as Workload
     from rtmbs.studies.analysis.workload import workload as workload
     from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable

@@ -552,8 +552,7 @@ SHOWN = 5  # failed runs that are printed
 def sweep_command(words: list[str]) -> int:
     """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
     from rtmbs.studies.sweeps.result import ENDINGS, PARQUET, parquet
-    from rtmbs.studies.sweeps.study_file import read_study
-    from rtmbs.studies.sweeps.sweep import sweep
+    from rtmbs.studies.sweeps.sweep import read_study, sweep
 
     parser = Parser(prog="rtmbs sweep", description=sweep_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a study (.toml)")

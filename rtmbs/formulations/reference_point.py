@@ -7,7 +7,7 @@ because Ed ed = 0. With the mass m, the way c from the origin to the mass centre
 
     M = B^T [[m, -m c~], [m c~, J]] B,      F = B^T [m g - m w x (w x c); m c x g - w x (J w)] + T^T Q.
 
-Q are the forces of the elements, and T their rates by v (``free_bodies.py``).
+Q are the forces of the elements, and T their rates by v.
 
 The bodies of a Model without their joints, under its forces, couplers and constraints, by the compiled kernels.
 

@@ -27,6 +27,7 @@ from rtmbs.language.parse import (
     parse,
 )
 from rtmbs.language.scope import Quantity, Row
+from rtmbs.language.statements import bodies, drivers, elements  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
 from rtmbs.language.units import Dimension, written
 from rtmbs.model import Model

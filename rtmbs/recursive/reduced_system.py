@@ -66,7 +66,7 @@ class BorderScratch(NamedTuple):
     C: Array  # (squares,) PhiL, group by group
     right: Array  # (b,) gamma + RHS
     x: Array  # (b,) multipliers, then accelerations of kept coordinates
-    factor: Array  # (squares,) of -C, see ``least_squares.py``
+    factor: Array  # (squares,) of -C, see the least squares below
     product: Array  # (squares,) likewise
     scale: Array  # (b,) of the rows
     order: Array  # (b,) int64: pivots of each group

@@ -283,7 +283,7 @@ def test_what_every_step_calls_is_not_wrapped():
     """Methods without an optional argument cost nothing more."""
     for method in (rtmbs.Simulation.step, rtmbs.PenaltyTrapezoidal.advance, rtmbs.Recorder.observe):
         assert not optional(method)
-        assert not getattr(method, "__code__", None) or "keywords.py" not in method.__code__.co_filename
+        assert not getattr(method, "__code__", None) or "names.py" not in method.__code__.co_filename
 
 
 def test_short_names_mean_arguments_that_exist():

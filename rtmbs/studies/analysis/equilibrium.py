@@ -26,8 +26,7 @@ from rtmbs.state import State
 from rtmbs.studies.analysis.linearisation import input_derivatives, input_slots
 from rtmbs.studies.analysis.modes import Modes, modes
 from rtmbs.studies.analysis.neighbourhood import closed, driver_motion, loop_null_space, moves_drivers, neighbourhood
-from rtmbs.studies.analysis.report import NamedValues, Report, rows
-from rtmbs.studies.analysis.resolve_simulation import simulation_of
+from rtmbs.studies.analysis.report import NamedValues, Report, rows, simulation_of
 from rtmbs.studies.analysis.static import (
     RELATIVE,
     Integrates,

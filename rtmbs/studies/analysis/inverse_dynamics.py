@@ -24,7 +24,6 @@ from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.rank import independent_rows
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
-from rtmbs.studies.analysis.power import closure_power, free_parts
 from rtmbs.studies.analysis.prescribed_motion import (
     GivenMotion,
     given_motion,
@@ -36,7 +35,7 @@ from rtmbs.studies.analysis.prescribed_motion import (
     turning_joints,
 )
 from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
-from rtmbs.studies.analysis.workload import JointLoads
+from rtmbs.studies.analysis.workload import JointLoads, closure_power, free_parts
 from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System

@@ -15,7 +15,7 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.samples import Evaluation, Samples, select_samples
 from rtmbs.results.self_stress import adopt_bases
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.studies.analysis.neighbourhood import PLACES, STEP, WEIGHTS
 from rtmbs.studies.sensitivities.parameters import SensitivityParameter, SensitivityParameters, with_offset
 from rtmbs.studies.sensitivities.recorded_run import RunReadings
 from rtmbs.system.system import System

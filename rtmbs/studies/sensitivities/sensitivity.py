@@ -31,8 +31,7 @@ from rtmbs.results.samples import one_sample
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
-from rtmbs.studies.analysis.report import Report, numbers, rows
-from rtmbs.studies.analysis.resolve_simulation import MEANT, wrong_argument
+from rtmbs.studies.analysis.report import MEANT, Report, numbers, rows, wrong_argument
 from rtmbs.studies.sensitivities.channels import Channels, Direction
 from rtmbs.studies.sensitivities.initial_state import FirstChange, StartEquations
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointTape

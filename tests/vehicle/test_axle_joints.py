@@ -9,8 +9,7 @@ import rtmbs
 from bench.campaigns.suspension_branches import made, sides_of
 from rtmbs.errors import ModelError, RtmbsWarning
 from rtmbs.vehicle import read, rig
-from rtmbs.vehicle.axle_joints import AxleJoints
-from rtmbs.vehicle.branches import check_rest, sides_at, sign_of
+from rtmbs.vehicle.axle_joints import AxleJoints, check_rest, sides_at, sign_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:car .*inertia:rtmbs.RtmbsWarning")
 
