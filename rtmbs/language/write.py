@@ -56,7 +56,19 @@ CAPITALS = ("body", "system")  # as the paper writes them
 def format(sheet: Sheet | Source | str, large: bool = False) -> str:
     """Return the text of statements in its usual form; a formatted text stays as it is.
 
-    A text that does not begin with MODEL is a file to include. large: it may have more than the usual number of words.
+    A text that does not begin with MODEL is a file to include.
+
+    Parameters
+    ----------
+    sheet : Sheet, Source or str
+        Statements, or a text.
+    large : bool, default False
+        The text may have more than the usual number of words.
+
+    Returns
+    -------
+    str
+        The text in its usual form.
     """
     source = Source("text", sheet) if isinstance(sheet, str) else sheet if isinstance(sheet, Source) else sheet.source
     fragment = not is_whole(source)

@@ -228,7 +228,7 @@ class JointForces(NamedTuple):
 class Laws(NamedTuple):
     """Force laws written by the user, all recorded ones in one program; in the order of the rows: recorded, called.
 
-    A law between two frames takes FRAME_INPUTS inputs, in the order of ``model.forces.Kinematics``. The others, on joint
+    A law between two frames takes FRAME_INPUTS inputs, in the order of ``forces.Kinematics``. The others, on joint
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32

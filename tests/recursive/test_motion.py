@@ -16,7 +16,7 @@ import rtmbs
 from rtmbs.dae import RungeKutta, integrate
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations import Baumgarte, JointCoordinates, Recursive
-from rtmbs.recursive import ranks
+from rtmbs.recursive import motion as ranks
 from rtmbs.recursive.motion import Alone, run, run_threads
 from tests.patches import ROOT
 from tests.patience import LONGEST
