@@ -50,14 +50,14 @@ def keep() -> None:
 
     A process that compiles a kernel for a caller does not see the later call from Python: its list would be short.
     """
-    from rtmbs.commands.prebuilt_runs import run_everything
+    from rtmbs.commands.further_kernels import run_everything
 
     run_everything()
 
 
 def note(scratch: Path) -> None:
     """Run what users run, and write down the kernels that Python called; all of them are on disk."""
-    from rtmbs.commands.prebuilt_runs import run_everything
+    from rtmbs.commands.further_kernels import run_everything
     from rtmbs.jit.prebuilt_code import noted, packed
 
     with noted() as wishes:

@@ -6,8 +6,7 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.model.joints import JOINT_TYPES
 from rtmbs.results.catalogue import offered
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import Evaluation, one_sample
 
 NAME, PAGE = "python -m bench.channels", DOCS / "channels.md"
 HEADS = {

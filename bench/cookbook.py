@@ -28,7 +28,7 @@ def picture(file: Path, folder: Path) -> Path:
 
 def sheet(pictures: list[Path], target: Path) -> None:
     """Write all pictures with their names on one sheet."""
-    from rtmbs.results.exports import needed
+    from rtmbs.results.tables import needed
 
     needed("matplotlib", "python -m bench.cookbook", "plot").use("agg")
     import matplotlib.pyplot as plt

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 import rtmbs
 from bench.documents import DOCS, insert, table
-from rtmbs.studies.sweeps.study_file import read_study
+from rtmbs.studies.sweeps.sweep import read_study
 
 STUDY = DOCS.parent / "apps" / "dampers" / "study.toml"
 PAGE, NAME, PICTURE = DOCS / "sweeps.md", "python -m bench.dampers", DOCS / "sweeps_dampers.png"

@@ -64,7 +64,7 @@ def crank_is_right() -> str:
     from bench.measures.closed_chains import crank_motion
     from bench.recursion.slider_crank import GAINS, start
     from rtmbs.dae import run_bdf
-    from rtmbs.recursive.ranks import launch
+    from rtmbs.recursive.motion import launch
 
     system, q, v = start()
     times = np.arange(61.0)
@@ -175,7 +175,7 @@ ITEMS = (
         "under-constrained: smooth, least motion",
         (
             K + "analysis.py::test_free_motion_is_smooth_and_its_own_derivative",
-            K + "elimination.py::test_least_norm_weighs_by_sizes",
+            K + "path_solver.py::test_least_norm_weighs_by_sizes",
         ),
     ),
     Item(
@@ -207,7 +207,7 @@ ITEMS = (
     Item(
         "1",
         "freeze puts frozen unknowns back at their value",
-        (K + "elimination.py::test_frozen_unknowns_keep_their_place_along_a_motion",),
+        (K + "path_solver.py::test_frozen_unknowns_keep_their_place_along_a_motion",),
     ),
     Item("1", "every statement in space against an own solver", campaign=("kinematic_files", 30)),
     Item(
@@ -273,18 +273,18 @@ ITEMS = (
     Item("4", "a body dragged with loops kept, against closed forms", ("tests/simulation/test_drag.py",)),
     Item("4", "a mechanism dragged by the mouse in the window", ("tests/viewer/qt/test_drag.py",)),
     Item("4", "a kinematic file opened to be dragged", (C + "view_kinematic.py",)),
-    Item("002", "recursion with cut joints and multipliers, Baumgarte", (R + "recursion.py", R + "least_squares.py")),
+    Item("002", "recursion with cut joints and multipliers, Baumgarte", (R + "recursion.py", R + "reduced_system.py")),
     Item("002", "redundant constraints found by name", (R + "recursion.py::test_dependent_rows_are_named",)),
     Item("002", "accelerations against the augmented system", campaign=("recursion", 40)),
-    Item("002", "BDF (CVODE) on one rank and on two", ("tests/dae/test_recursion_bdf.py",)),
+    Item("002", "BDF (CVODE) on one rank and on two", ("tests/dae/test_sundials.py",)),
     Item("002", "ranks and threads are one motion", (R + "motion.py",)),
-    Item("002", "message passing: ends with one sentence", (R + "ranks.py",)),
+    Item("002", "message passing: ends with one sentence", (R + "motion.py",)),
     Item("002", "slider-crank to 60 s against the one equation of its energy", answer=crank_is_right),
     Item("002", "60 s of the slider-crank below the document's 4.77 s", answer=crank_in_time),
     Item("002", "its table of 32 numbers, and both plots", answer=crank_table),
     Item("002", "loops of 15, 51, 101, 151, 251 against own equations", answer=loops_are_right),
     Item("10", "rtmbs run --ranks, --recursion, and from a file", (C + "recursion.py",)),
-    Item("10", "springs and laws across the cut, branches divided", (R + "segments.py", R + "partition.py")),
+    Item("10", "springs and laws across the cut, branches divided", (R + "part.py", R + "partition.py")),
     Item("10", "the same over random mechanisms", campaign=("shared_recursion", 20)),
     Item("10", "four ranks on one loop of 251", answer=four_ranks_help),
     Item("10", "a run over two hosts (network namespaces)", answer=two_hosts_agree),

@@ -12,8 +12,8 @@ from bench.documents import KINEMATICS, table, told
 from bench.measures import driven
 from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.analysis import AnalysisRun
+from rtmbs.kinematics.equations import Programs
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.programs import Programs
 
 TIMES = 10_000
 POINTS = 20

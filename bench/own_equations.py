@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from bench.methods.problems import ANDREWS_START, PlanarLinkage, andrews_system
-from rtmbs.library.iftomm import AXES, AXIAL, CORNERS, TRANSVERSE
+from rtmbs.library.benchmarks import AXES, AXIAL, CORNERS, TRANSVERSE
 
 Array = NDArray[np.float64]
 G = 9.81

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rtmbs.vehicle.axle_template import spin_axis_of
+from rtmbs.vehicle.suspensions import spin_axis_of
 
 ANGLE, RADIUS, HALF_WIDTH = np.radians(14.0), 0.33, 0.09
 INK, ACCENT, SOFT = "#303030", "#d55e00", "#0072b2"

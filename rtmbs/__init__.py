@@ -25,7 +25,7 @@ HOMES = {
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.studies.sweeps.engines",
-    "Encoder": "rtmbs.robotics.sensors",
+    "Encoder": "rtmbs.robotics.motors",
     "EnergyMeter": "rtmbs.simulation.observers",
     "Equilibrium": "rtmbs.studies.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
@@ -34,10 +34,10 @@ HOMES = {
     "EveryStep": "rtmbs.simulation.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
-    "ForceTorqueSensor": "rtmbs.robotics.sensors",
+    "ForceTorqueSensor": "rtmbs.robotics.motors",
     "Function": "rtmbs.model",
     "Grid": "rtmbs.studies.sweeps.designs",
-    "IMU": "rtmbs.robotics.sensors",
+    "IMU": "rtmbs.robotics.motors",
     "Input": "rtmbs.model",
     "InverseDynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "IterationMeter": "rtmbs.simulation.observers",
@@ -45,7 +45,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.studies.sweeps.designs",
     "METHODS": "rtmbs.methods",
-    "MarkerTrajectories": "rtmbs.robotics.motion_capture",
+    "MarkerTrajectories": "rtmbs.robotics.inverse_kinematics",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.studies.sweeps.designs",
@@ -108,21 +108,21 @@ HOMES = {
     "driving_forces": "rtmbs.studies.analysis.driving_forces",
     "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "linearise": "rtmbs.studies.analysis.linearisation",
-    "linearise_rolling": "rtmbs.studies.analysis.nonholonomic",
+    "linearise_rolling": "rtmbs.studies.analysis.linearisation",
     "load_result": "rtmbs.results",
     "mass_properties": "rtmbs.model",
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
-    "read": "rtmbs.formats.read",
-    "read_c3d": "rtmbs.robotics.motion_capture",
+    "read": "rtmbs.formats.files",
+    "read_c3d": "rtmbs.robotics.inverse_kinematics",
     "refined": "rtmbs.simulation.refined",
-    "register": "rtmbs.core.register",
+    "register": "rtmbs.core.names",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
     "show": "rtmbs.viewer.notebook",
     "sweep": "rtmbs.studies.sweeps.sweep",
     "view": "rtmbs.viewer.view",
     "workload": "rtmbs.studies.analysis.workload",
-    "write": "rtmbs.formats.write",
+    "write": "rtmbs.formats.files",
     "write_gltf": "rtmbs.formats.gltf",
 }
 ROOMS = (
@@ -154,7 +154,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
     from rtmbs.batch.batch import Batch as Batch
-    from rtmbs.core.register import register as register
+    from rtmbs.core.names import register as register
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
@@ -162,9 +162,9 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.export.co_simulation import co_simulate as co_simulate
     from rtmbs.export.packages import export_fmu as export_fmu
     from rtmbs.export.packages import export_library as export_library
+    from rtmbs.formats.files import read as read
+    from rtmbs.formats.files import write as write
     from rtmbs.formats.gltf import write_gltf as write_gltf
-    from rtmbs.formats.read import read as read
-    from rtmbs.formats.write import write as write
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.explicit_steps import SemiImplicitEuler as SemiImplicitEuler
     from rtmbs.integrators.explicit_steps import VelocityVerlet as VelocityVerlet
@@ -207,13 +207,13 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
-    from rtmbs.robotics.motion_capture import MarkerTrajectories as MarkerTrajectories
-    from rtmbs.robotics.motion_capture import read_c3d as read_c3d
+    from rtmbs.robotics.inverse_kinematics import MarkerTrajectories as MarkerTrajectories
+    from rtmbs.robotics.inverse_kinematics import read_c3d as read_c3d
+    from rtmbs.robotics.motors import IMU as IMU
+    from rtmbs.robotics.motors import Encoder as Encoder
+    from rtmbs.robotics.motors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
-    from rtmbs.robotics.sensors import IMU as IMU
-    from rtmbs.robotics.sensors import Encoder as Encoder
-    from rtmbs.robotics.sensors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.breaking import breaking as breaking
     from rtmbs.simulation.contact_sets import Touching as Touching
@@ -245,8 +245,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from rtmbs.studies.analysis.linearisation import control_system as control_system
     from rtmbs.studies.analysis.linearisation import linearise as linearise
+    from rtmbs.studies.analysis.linearisation import linearise_rolling as linearise_rolling
     from rtmbs.studies.analysis.modes import modes as modes
-    from rtmbs.studies.analysis.nonholonomic import linearise_rolling as linearise_rolling
     from rtmbs.studies.analysis.workload import Workload as Workload
     from rtmbs.studies.analysis.workload import workload as workload
     from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable
@@ -272,7 +272,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rtmbs.{name}")
     if name not in HOMES:
         raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
-    from rtmbs.core.keywords import checked
+    from rtmbs.core.names import checked
 
     home = importlib.import_module(HOMES[name])
     value = checked(getattr(home, name))

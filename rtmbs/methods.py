@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from rtmbs.core.keywords import checked
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register, checked
 from rtmbs.errors import InputError
 
 
@@ -45,7 +44,7 @@ PLACES = {  # name: (module, class)
     "velocity-verlet": ("integrators.explicit_steps", "VelocityVerlet"),
     "semi-implicit-euler": ("integrators.explicit_steps", "SemiImplicitEuler"),
     "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
-    "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
+    "adams-bashforth-moulton": ("dae.multistep", "AdamsBashforthMoulton"),
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
     "tangent-space": ("dae.tangent_space", "TangentSpace"),
     "odae": ("dae.odae", "ODAE"),
@@ -54,7 +53,7 @@ PLACES = {  # name: (module, class)
     "index-3-lagrangian": ("dae.index3_lagrangian", "Index3Lagrangian"),
     "generalised-alpha": ("dae.newmark", "GeneralisedAlpha"),
     "hht": ("dae.newmark", "HHT"),
-    "half-explicit": ("dae.half_explicit", "HalfExplicit"),
+    "half-explicit": ("dae.runge_kutta", "HalfExplicit"),
     "radau-ggl": ("dae.radau_ggl", "RadauGGL"),
     "cvode": ("dae.sundials", "CVODE"),
     "ida": ("dae.sundials", "IDA"),

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.archive import read_archive, write_archive
 from rtmbs.core.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
+from rtmbs.core.files import DamagedFile, read_archive, write_archive
 from rtmbs.core.notebook import folded_html, number_text, title_html
-from rtmbs.core.reading import DamagedFile
 from rtmbs.errors import StateError, shown, with_count
 
 FORMAT = 4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, errors, library
-from rtmbs.core.archive import write_archive
+from rtmbs.core.files import write_archive
 from rtmbs.errors import (
     InputError,
     LoopOpenError,

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import rtmbs
-from rtmbs.commands.explain import anchor
+from rtmbs.commands.arguments import anchor
 from tests.raised_messages import DEEPEST, PACKAGE, Site, errors, repeats, said_at, sites
 
 

@@ -41,7 +41,7 @@ import rtmbs
 found = []
 for one in pkgutil.walk_packages(rtmbs.__path__, "rtmbs."):
     if not one.name.endswith("__main__") and not one.name.startswith((
-        "rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.ranks"
+        "rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.motion"
     )):
         importlib.import_module(one.name)
         found.append(one.name)
@@ -52,7 +52,7 @@ RUNS = """
 import rtmbs
 from rtmbs.jit.cache_folder import PLACE
 from rtmbs.jit.parallel_compile import usable_cores
-from rtmbs.core.memory import machine_memory
+from rtmbs.core.bounds import machine_memory
 from rtmbs.results.hdf5_check import look
 
 sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)

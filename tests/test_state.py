@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Simulation, State, library
-from rtmbs.core.archive import write_archive
+from rtmbs.core.files import write_archive
 from rtmbs.errors import StateError
 from rtmbs.simulation.options import by_name
 from rtmbs.state import FORMAT

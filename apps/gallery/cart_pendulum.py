@@ -5,7 +5,7 @@ from gallery import Shown, finish
 from scipy.linalg import solve_continuous_are
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 
 def main(t_end=4.0):

@@ -5,7 +5,7 @@ from gallery import Shown, finish
 from scipy.optimize import brentq
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 LINKS, SPAN = 30, 2.0  # [m]
 LENGTH = 0.1  # of a link [m]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from gallery import Shown, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 START, RATE = 0.3, 2.0  # [rad, rad/s]
 BARS = {  # pins of a bar, and its length [m]; O and B stand on ground

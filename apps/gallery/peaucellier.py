@@ -4,7 +4,7 @@ import numpy as np
 from gallery import Shown, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 LONG, SHORT, CRANK = 1.0, 0.4, 0.4  # [m]; the crank's pivot stands CRANK from the pole, so its circle meets the pole
 

@@ -4,7 +4,7 @@ import numpy as np
 from gallery import Shown, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 
 def main(t_end=3.0):

@@ -4,7 +4,7 @@ import numpy as np
 from gallery import Shown, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 CRANK, ROD = 0.3, 1.0  # [m]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.campaigns.campaign import Campaign, Tally, each
 from rtmbs import Model, PenaltyTrapezoidal, Revolute, Simulation, VariationalMidpoint
 from rtmbs.errors import StepError
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 LOST = 1e-3  # of the largest kinetic energy
 KEPT = 0.1  # of the samples of the last quarter that may be nearer

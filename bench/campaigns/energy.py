@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, RtmbsError, Simulation
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.balance import KEPT
 
 KEEPS = 5e-3  # of the exchanged energy, the change of the energy of the path: what turning points leave

@@ -17,8 +17,8 @@ from bench.campaigns.forged_meshes import Anything
 from bench.campaigns.machines import simulation
 from rtmbs.results.hdf5 import BLOCK, CHANNELS, MARK
 from rtmbs.simulation.observers import channel_recorder
-from rtmbs.studies.sweeps.folder import sound as sound_rows
 from rtmbs.studies.sweeps.result import read_parquet
+from rtmbs.studies.sweeps.result import sound as sound_rows
 
 LONG = 3 * 10**7
 

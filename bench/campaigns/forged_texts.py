@@ -11,8 +11,8 @@ from bench.campaigns.forged_archives import digest_of, entry, packed, special
 from bench.campaigns.forged_meshes import Anything
 from bench.campaigns.machines import simulation, system
 from rtmbs.language.read import read as read_model
-from rtmbs.studies.sweeps.folder import Folder
-from rtmbs.studies.sweeps.study_file import read_study
+from rtmbs.studies.sweeps.result import Folder
+from rtmbs.studies.sweeps.sweep import read_study
 from rtmbs.viewer.session.describe import describe
 from rtmbs.viewer.session.disk_head import NAME, encoded, write_head
 from rtmbs.viewer.session.disk_history import BodyFrames, load_history, places_of, write_block
@@ -42,7 +42,7 @@ def story() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the head and a block of a sound history."""
     import tempfile
 
-    from rtmbs.core.archive import read_archive
+    from rtmbs.core.files import read_archive
 
     sim = simulation("crank rocker")
     with tempfile.TemporaryDirectory() as name:

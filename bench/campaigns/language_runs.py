@@ -14,7 +14,7 @@ import numpy as np
 from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.language_fuzz import examples, judge_in_time, statement_of_another
 from bench.measures.held_poses import open_by
-from rtmbs.commands.analyses import kinematics
+from rtmbs.commands.model_runs import kinematics
 from rtmbs.errors import RtmbsError
 from rtmbs.language import Document, build
 

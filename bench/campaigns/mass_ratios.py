@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs import Model, Prismatic, Revolute, RtmbsError, Simulation, ViolationMeter
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 OPEN = 1e-6  # of the crank's length
 ORDER = 1.5  # of the reactions at least, between three steps

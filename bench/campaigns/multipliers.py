@@ -18,7 +18,7 @@ from bench.measures.exact_multipliers import exact, pull
 from rtmbs import Outcome, Simulation, library
 from rtmbs.errors import RtmbsError, StepError
 from rtmbs.integrators.multiplier_bounds import MISS, largest_acceleration, load_floors
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 Rng = np.random.Generator
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]

@@ -18,7 +18,7 @@ from bench.campaigns.own_bushings import GROUND, Along, Bushed, Link, Mass, Movi
 from bench.measures.random_mechanisms import triad, unit
 from rtmbs.errors import TopologyError
 from rtmbs.model.checks import rotation_of_quaternion
-from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.samples import Evaluation
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -416,8 +416,7 @@ def compared(plan: Plan, own: Bushed, load: Any, rng: Rng, tally: Tally) -> tupl
 
 def raw(resampled: Evaluation) -> dict[str, Array]:
     """Return the reactions as multipliers and balance give them, nothing shared."""
-    from rtmbs.results.reactions import held, reaction_values
-    from rtmbs.results.shared_reactions import SharedReactions
+    from rtmbs.results.reactions import SharedReactions, held, reaction_values
 
     alone = Evaluation(resampled.system, resampled.tables, resampled.samples)
     alone.shared = {False: SharedReactions({}, {}, {})}

@@ -12,7 +12,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from bench.measures.spatial import Pose, spatial_motion
 from rtmbs.errors import StepError
-from rtmbs.model.markers import Marker
+from rtmbs.model.body import Marker
 from rtmbs.results.result import Result
 from rtmbs.system import System
 

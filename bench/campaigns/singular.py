@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs import Model, Prismatic, Result, Revolute, RtmbsError, Simulation, library
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 JUMP = 1e-5  # of the exchanged energy, beside the smooth change from step to step
 APART = 0.05  # steps of the fastest post that posts of a parallelogram may be apart

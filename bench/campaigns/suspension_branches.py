@@ -22,7 +22,7 @@ from rtmbs.errors import ModelError, RtmbsError, StartError
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.vehicle import Damper, FiveLink, MacPherson, SolidAxle, Spring, read
-from rtmbs.vehicle.branches import FARTHEST, check_rest
+from rtmbs.vehicle.axle_joints import FARTHEST, check_rest
 from rtmbs.vehicle.car import Car
 from rtmbs.vehicle.rest import carrying
 

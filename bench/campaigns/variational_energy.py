@@ -17,8 +17,8 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.energy import linkage
 from rtmbs import Model, Revolute, Simulation, VariationalMidpoint
 from rtmbs.errors import StepError
-from rtmbs.library.shapes import add_bar
-from rtmbs.results.conserved_energy import energies_of, energy_correction
+from rtmbs.library.linkages import add_bar
+from rtmbs.results.run_warnings import energies_of, energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
 
 STEPS, FIRST = 100_000, 1_000

@@ -17,7 +17,7 @@ from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.own_mechanisms import GROUND, Both, error_of, planar_model
 from rtmbs import At, Event, Simulation, VariationalMidpoint
 from rtmbs.errors import RtmbsError
-from rtmbs.library.tables import Curve
+from rtmbs.library.force_laws import Curve
 
 LAWS = "clearance", "stop", "friction", "table", "drag", "cable"
 KINDS = "rotor", "chain", "crank_rocker", "slider_crank"

@@ -28,7 +28,7 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle.axle import part
 from rtmbs.vehicle.car import Car
 from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
-from rtmbs.vehicle.manoeuvres.sine import OneSine
+from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine
 
 SPEED, END, H = 25.0, 5.5, 2e-3
 POINTS, MASSES, LAWS, FRICTION = 2e-3, 0.05, 0.1, 0.1  # [m], and shares

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bench.measures.mechanisms import rssr
 from rtmbs import Model, PenaltyTrapezoidal, Revolute, Simulation, library
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.system.tables import ROTATION
 
 CASES = (  # mechanism, time of the positions, time of the energy [s]

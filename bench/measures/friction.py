@@ -7,8 +7,8 @@ import numpy as np
 
 from rtmbs import Model, Prismatic, Revolute, TorsionSpring
 from rtmbs.library.force_laws import stribeck_friction
-from rtmbs.library.shapes import add_bar
-from rtmbs.model.laws import Kinematics
+from rtmbs.library.linkages import add_bar
+from rtmbs.model.forces import Kinematics
 
 FRICTION = 0.3  # coefficient
 RADIUS = 0.3  # of the wheel [m]

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 
 from rtmbs import Floating, Model, Motor, Revolute, Sine, Spherical, TorsionSpring
-from rtmbs.library.linkages import LENGTHS, START, corners
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import LENGTHS, START, add_bar, corners
 from rtmbs.model.profiles import Profile
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)

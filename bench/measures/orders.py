@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rtmbs import Model, Recorder, Result, Simulation, library
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.library import references
+from rtmbs.library.benchmarks import TOP_CENTER, TOP_INERTIA, TOP_MASS
 from rtmbs.library.linkages import START
-from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS
 from rtmbs.simulation.options import by_name
 
 from .mechanisms import five_bar

@@ -20,7 +20,7 @@ import rtmbs
 from bench.campaigns import variational_energy
 from bench.campaigns.variational_energy import BARS, COARSE, ring
 from rtmbs import Simulation
-from rtmbs.results.conserved_energy import energies_of, energy_correction
+from rtmbs.results.run_warnings import energies_of, energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
 
 STEPS = 10_000

@@ -24,7 +24,7 @@ from rtmbs import (
     Wrench,
     library,
 )
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.model import Force, ForceLaw
 from rtmbs.simulation.options import by_name
 

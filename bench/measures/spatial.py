@@ -28,7 +28,7 @@ from rtmbs import (
     Universal,
     Wrench,
 )
-from rtmbs.model.markers import reference_distance
+from rtmbs.model.body import reference_distance
 
 Array = NDArray[np.float64]
 RTOL, ATOL = 1e-12, 1e-13

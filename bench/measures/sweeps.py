@@ -20,8 +20,7 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
 from rtmbs.studies.sweeps.engines import CHUNK_SECONDS, DEPTH, MOST, SERVED
-from rtmbs.studies.sweeps.folder import Folder, RowTable
-from rtmbs.studies.sweeps.result import SweepResult
+from rtmbs.studies.sweeps.result import Folder, RowTable, SweepResult
 from rtmbs.studies.sweeps.task import RunRow, RunRows, Task
 
 RUNS, FEW = 10_000, 50

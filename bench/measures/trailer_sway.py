@@ -19,8 +19,7 @@ import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Car, Spring, Trailer, TwoWheelModel, read
 from rtmbs.vehicle.manoeuvres.manoeuvre import run_open_loop
-from rtmbs.vehicle.manoeuvres.sine import OneSine
-from rtmbs.vehicle.manoeuvres.step_steer import held_torque
+from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine, held_torque
 
 SIZES = {
     "hitch": (-2.3, 0.0, 0.05), "mass": 900.0, "com": (-2.5, 0.0, 0.2), "inertia": (300.0, 1900.0, 2000.0),

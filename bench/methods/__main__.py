@@ -7,8 +7,7 @@ from pathlib import Path
 
 from bench.methods import comparison
 from rtmbs.bench.command import check_folder, write
-from rtmbs.commands.arguments import Parser
-from rtmbs.commands.explain import answer
+from rtmbs.commands.arguments import Parser, answer
 from rtmbs.errors import InputError
 
 

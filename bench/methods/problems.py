@@ -23,7 +23,7 @@ from rtmbs.formulations.function_system import CRANK, GRAVITY, ROD, pendulum, sl
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.null_space import QR
 from rtmbs.formulations.partitioning import Partitioning
-from rtmbs.library.andrews import (
+from rtmbs.library.benchmarks import (
     BETA,
     D_,
     DA,

@@ -12,8 +12,8 @@ import numpy as np
 
 import rtmbs
 from rtmbs.formulations import Direct, JointCoordinates, ReferencePointCoordinates
-from rtmbs.numerics.linear.dense_solver import DenseSolver
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
+from rtmbs.numerics.linear.solver import DenseSolver
 from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 
 COUNTS = (5, 10, 20, 50, 100, 200)

@@ -67,7 +67,7 @@ from rtmbs.formulations import (
     plot_error_response,
     transfer_function,
 )
-from rtmbs.formulations.error_equation import SEED_GAINS, measured_response, measured_systems, unit_rate_state
+from rtmbs.formulations.baumgarte import SEED_GAINS, measured_response, measured_systems, unit_rate_state
 from rtmbs.formulations.function_system import slider_crank
 
 SUNDIALS = find_spec("sksundae") is not None

@@ -1,7 +1,7 @@
 """The multiple four-bar for programs of any kind: bars where they are at the start, the pins between them, the loops.
 
 All lies in planes parallel to YZ and turns about X, gravity is 9.81 m/s^2 along -Z. The layouts are those of
-``rtmbs.library.fourbar``; a test holds the two together.
+``rtmbs.library.linkages``; a test holds the two together.
 """
 
 import math

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from bench.measures import driven
 from bench.peers.jacobian_trace import fastest
 from rtmbs.ad import Evaluator, Tape
-from rtmbs.kinematics.equations import KinematicEquations
-from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.equations import KinematicEquations, Programs
 
 Array = NDArray[np.float64]
 SIZES = (0, 1, 10, 40)  # loops; 0 is the slider-crank

@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.peers.mechanism import GRAVITY, GROUND, LENGTH, Mechanism, Outcome
 from rtmbs import Model, Revolute, Simulation
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 PIN = Revolute(axis=(1.0, 0.0, 0.0))
 

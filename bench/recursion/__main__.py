@@ -132,7 +132,7 @@ def crank_table(record: dict[str, Any]) -> str:
 
 def draw_crank(record: dict[str, Any]) -> None:
     """Draw the times over the simulated time, a picture for each output step, as the paper's figure 4."""
-    from rtmbs.results.exports import needed
+    from rtmbs.results.tables import needed
 
     needed("matplotlib", "python -m bench.recursion --write", "plot").use("agg")
     import matplotlib.pyplot as plt

@@ -14,8 +14,7 @@ import rtmbs
 from bench.recursion.pinning import pin
 from rtmbs.dae import SolveIVP, integrate, run_bdf
 from rtmbs.formulations import Baumgarte, JointCoordinates, Recursive
-from rtmbs.recursive.motion import run
-from rtmbs.recursive.ranks import launch
+from rtmbs.recursive.motion import launch, run
 
 SPANS = (1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0)  # [s] simulated
 OUTPUT = (0.01, 0.001)  # [s]

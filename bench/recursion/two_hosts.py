@@ -107,7 +107,7 @@ def on_two_hosts(what: str, *numbers: str) -> Any:
 
 def addresses() -> list[str]:
     """Return the addresses that the ranks of this process see, rank by rank."""
-    from rtmbs.recursive.ranks import launch
+    from rtmbs.recursive.motion import launch
 
     def work(exchange: Any) -> list[str]:
         said = subprocess.run(["ip", "-brief", "-4", "addr"], capture_output=True, text=True, check=False).stdout

@@ -4,7 +4,7 @@ import json
 import sys
 
 from bench.recursion import growth, slider_crank, two_hosts
-from rtmbs.recursive.ranks import world
+from rtmbs.recursive.motion import world
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from bench.table1 import measure, options, text
 from rtmbs.bench.command import check_folder, write
-from rtmbs.commands.explain import answer
+from rtmbs.commands.arguments import answer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -35,8 +35,7 @@ from rtmbs.ad.builder import (
 )
 from rtmbs.ad.errors import TapeFileError
 from rtmbs.ad.open_tape import Ids, OpenTape
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, check_unpacked, opened
+from rtmbs.core.files import DamagedFile, check_unpacked, opened, replacing
 from rtmbs.jit.compiled import kernel
 
 VERSION = 1

@@ -15,6 +15,7 @@ from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, 
 from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.core.bounds import BEYOND
+from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, StateError, shown, unknown_name
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
@@ -22,7 +23,6 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import Settings
 from rtmbs.methods import Capability, demand
-from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.exit_codes import OUTCOMES
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
@@ -33,7 +33,7 @@ from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.simulation.state_rows import state_pair
 from rtmbs.simulation.state_store import NO_RAMPS
 from rtmbs.state import State
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import Tables
 

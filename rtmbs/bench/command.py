@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, count, number, positive
-from rtmbs.commands.explain import answer
+from rtmbs.commands.arguments import Parser, answer, count, number, positive
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.settings import REFACTOR
 

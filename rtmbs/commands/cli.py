@@ -7,9 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rtmbs.commands.arguments import Parser
+from rtmbs.commands.arguments import Parser, answer
 from rtmbs.commands.arguments import count as whole_number
-from rtmbs.commands.explain import answer
 from rtmbs.errors import unknown_name
 from rtmbs.studies.sweeps.one_thread import THREAD_VARIABLES
 from rtmbs.studies.sweeps.one_thread import one_thread as set_one_thread
@@ -168,7 +167,7 @@ def vehicle(words: Words) -> int:
 def drive(words: Words) -> int:
     """Drive a car by keyboard, mouse, game pad or script: rtmbs drive sedan"""
     one_thread()
-    from rtmbs.commands.drive import drive_command
+    from rtmbs.commands.vehicle import drive_command
 
     return drive_command(words)
 
@@ -209,7 +208,7 @@ def bench(words: Words) -> int:
 
 def explain(words: Words) -> int:
     """Explain an error message: rtmbs explain cut-joint"""
-    from rtmbs.commands.explain import run
+    from rtmbs.commands.arguments import run
 
     return run(words)
 

@@ -8,8 +8,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, count, positive
-from rtmbs.commands.robot_files import add_reading, is_robot_file, robot_model
+from rtmbs.commands.arguments import Parser, add_reading, count, is_robot_file, positive, robot_model
 from rtmbs.errors import InputError
 
 STEP = 1e-3  # [s]

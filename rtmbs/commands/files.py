@@ -10,32 +10,40 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.analyses import (
+from rtmbs.commands.arguments import (
+    FAILED,
+    SUFFIX,
+    Parser,
+    add_reading,
+    check_target,
+    count,
+    is_robot_file,
+    option_parser,
+    read_options,
+    robot_model,
+)
+from rtmbs.commands.model_runs import (
+    SETTINGS,
+    add_recursion,
     at_rest,
     chosen_method,
     constants_of,
     grid_notes,
     kinematics,
-    simulation,
-    step,
-)
-from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
-from rtmbs.commands.recursion import (
-    SETTINGS,
-    add_recursion,
     must_start_ranks,
     recursion_of,
     refuse_other_options,
     run_recursion,
+    simulation,
     start_ranks,
+    step,
     times_of,
 )
-from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.measures import with_measures
-from rtmbs.language.syntax import load
+from rtmbs.language.parse import load
 from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
@@ -164,7 +172,7 @@ def run_command(words: list[str]) -> int:
         return run_robot_file(words[0], words[1:])
     options = run_parser().read(words)
     if options.sweep:
-        from rtmbs.commands.file_sweep import sweep_file
+        from rtmbs.commands.model_runs import sweep_file
 
         return sweep_file(options)
     if options.blocks and not options.out:
@@ -417,7 +425,7 @@ def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result"
 def format_command(words: list[str]) -> int:
     """Print a model file in standard layout, or write it back: rtmbs format FILE --in-place"""
     from rtmbs.language import format
-    from rtmbs.language.syntax import load
+    from rtmbs.language.parse import load
 
     parser = Parser(prog="rtmbs format", description=format_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a model file")
@@ -486,7 +494,7 @@ def numbers(text: str | None, between: str) -> Any:
 
 def draw_to_files() -> None:
     """Let matplotlib draw to files, whatever screen there is; InputError when it is not installed."""
-    from rtmbs.results.exports import needed
+    from rtmbs.results.tables import needed
 
     needed("matplotlib", "rtmbs plot", "plot").use("agg")
 
@@ -544,8 +552,7 @@ SHOWN = 5  # failed runs that are printed
 def sweep_command(words: list[str]) -> int:
     """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
     from rtmbs.studies.sweeps.result import ENDINGS, PARQUET, parquet
-    from rtmbs.studies.sweeps.study_file import read_study
-    from rtmbs.studies.sweeps.sweep import sweep
+    from rtmbs.studies.sweeps.sweep import read_study, sweep
 
     parser = Parser(prog="rtmbs sweep", description=sweep_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a study (.toml)")

@@ -8,8 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, option_parser, positive
-from rtmbs.commands.robot_files import is_robot_file, read_options
+from rtmbs.commands.arguments import (
+    SUFFIX,
+    Parser,
+    count,
+    file_size,
+    is_robot_file,
+    option_parser,
+    positive,
+    read_options,
+)
 from rtmbs.errors import InputError, RtmbsError, StepError
 from rtmbs.viewer.session.disk_head import is_history
 

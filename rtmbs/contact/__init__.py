@@ -5,7 +5,7 @@
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
+from rtmbs.core.names import lazily
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,

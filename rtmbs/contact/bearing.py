@@ -6,8 +6,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, Numbers, number
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import Cylindrical, Prismatic, Revolute, Spherical
+from rtmbs.model.joints import Cylindrical, Joint, Prismatic, Revolute, Spherical
 
 CONTACT = "Contact"  # kind of a rigid contact, whose reaction is its normal force
 LOAD = "load"  # input of a friction that follows its joint

@@ -18,7 +18,7 @@ from rtmbs.contact.pairs import Touch, TouchLaw
 from rtmbs.contact.patch import MOST
 from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Array
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 
 NORMAL, ON_B, FIRST, SECOND, EDGE_A, EDGE_B, ROUND_A, ROUND_B, FREE, APART = OF_PATCH = (
     "normal", "normal_on_b", "point_a", "point_b", "edge_a", "edge_b", "round_a", "round_b", "normal_is_free",

@@ -10,11 +10,9 @@ from rtmbs.contact.friction import TINY, inner
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
 from rtmbs.contact.pairs import cross
 from rtmbs.errors import ModelError, shown
-from rtmbs.model.body import Body
+from rtmbs.model.body import Body, Marker
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars
-from rtmbs.model.forces import Force
-from rtmbs.model.laws import Kinematics
-from rtmbs.model.markers import Marker
+from rtmbs.model.forces import Force, Kinematics
 from rtmbs.model.shapes import Cylinder, Sphere
 
 WOUND_A, WOUND_B = "turn_a", "turn_b"  # states: the direction of a span as its ends see it, with all turns [rad]

@@ -16,8 +16,8 @@ from rtmbs.contact.profile import BallOnProfile, Profile
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
+from rtmbs.model.description import ForceModel
 from rtmbs.model.forces import Force
-from rtmbs.model.lookup import ForceModel
 from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
 
 Side = Body | str | tuple[Body | str, Shape | Plane]

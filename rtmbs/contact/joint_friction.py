@@ -11,12 +11,9 @@ from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.pairs import BRISTLE
 from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Numbers, number
-from rtmbs.model.description import ModelDescription
-from rtmbs.model.forces import Force
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import Cylindrical, Spherical
-from rtmbs.model.laws import JointKinematics, Kinematics
-from rtmbs.model.lookup import Coordinate, ForceModel
+from rtmbs.model.description import Coordinate, ForceModel, ModelDescription
+from rtmbs.model.forces import Force, JointKinematics, Kinematics
+from rtmbs.model.joints import Cylindrical, Joint, Spherical
 
 STROKE = 1e-3  # [rad or m] of the bristle of a joint at its limit, unless its stiffness is given
 TURNING, SLIDING = "bristle_angle", "bristle_displacement"

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from rtmbs.errors import ModelError
+from rtmbs.model.body import Marker
 from rtmbs.model.checks import Array, Numbers
 from rtmbs.model.constraints import Constraint, ConstraintFunction, JointPose, Pose
-from rtmbs.model.lookup import Between, Coordinate, ElementLookup
-from rtmbs.model.markers import Marker
+from rtmbs.model.description import Between, Coordinate, ElementLookup
 
 LOCKED, POSITION, ROTATION = "locked", "position", "rotation"  # names of the inputs of a lock
 

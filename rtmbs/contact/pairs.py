@@ -12,7 +12,7 @@ import numpy as np
 
 from rtmbs.contact.friction import RELAXES, TINY, DryFriction, inner
 from rtmbs.contact.normal_force import NormalForce
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
 PARALLEL = 1e-9  # share of the squares of the ways along two bars that counts beside their distance

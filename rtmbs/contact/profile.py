@@ -17,7 +17,7 @@ from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import Touch, TouchLaw
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, numbers, rotation
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 
 SMOOTH = 1e-6  # sine between tangents that makes a corner
 FAR = 1e9  # [m] distance where no piece claims a point

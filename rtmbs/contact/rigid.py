@@ -19,8 +19,8 @@ from rtmbs.contact.plane import Plane
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars
 from rtmbs.model.constraints import Constraint
-from rtmbs.model.laws import Kinematics
-from rtmbs.model.lookup import Coordinate
+from rtmbs.model.description import Coordinate
+from rtmbs.model.forces import Kinematics
 from rtmbs.model.shapes import Bar, Box, Sphere, Surface
 
 STROKE = 1e-4  # [m] of the bristle of a rigid contact under the weight of all bodies

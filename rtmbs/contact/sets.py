@@ -11,7 +11,7 @@ from rtmbs.contact.plane import Plane
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Numbers, number
-from rtmbs.model.lookup import ForceModel
+from rtmbs.model.description import ForceModel
 from rtmbs.model.shapes import Sphere
 
 USUAL_PAIRS = 6  # near pairs a ball: a dense heap of equal balls has three that touch

@@ -9,9 +9,8 @@ import numpy as np
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Numbers, number
-from rtmbs.model.forces import Force
-from rtmbs.model.laws import JointKinematics
-from rtmbs.model.lookup import Coordinate, ForceModel
+from rtmbs.model.description import Coordinate, ForceModel
+from rtmbs.model.forces import Force, JointKinematics
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from typing import Any
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register, lazily
 from rtmbs.methods import PLACES, TABLES
 
 OWN = {name: place for name, place in PLACES.items() if place[0].startswith("dae.")}  # those of this room
-MODULES = {place for place, _ in OWN.values()}
+MODULES = {place.removeprefix("dae.") for place, _ in OWN.values()}
 METHODS: Register[Any] = Register("method", "rtmbs", {**OWN, "penalty-trapezoidal": PLACES["penalty-trapezoidal"]})
 
 __getattr__, __dir__, __all__ = lazily(
@@ -20,13 +19,12 @@ __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
         submod_attrs={
-            **{one.removeprefix("dae."): [kind for module, kind in OWN.values() if module == one] for one in MODULES},
+            **{one: [kind for module, kind in OWN.values() if module == f"dae.{one}"] for one in MODULES},
             "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
-            "driver": ["PenaltyTrapezoidal", "integrate", "integration_steps", "resume"],
-            "events": ["Event"],
+            "driver": ["Event", "PenaltyTrapezoidal", "integrate", "integration_steps", "resume"],
             "implicit": ["ImplicitEquations", "solve_implicit"],
-            "recursion_bdf": ["run_bdf"],
-            "runge_kutta": ["RungeKutta", *TABLES],
+            "runge_kutta": ["HalfExplicit", "RungeKutta", *TABLES],
+            "sundials": ["CVODE", "IDA", "run_bdf"],
         },
     ),
 )

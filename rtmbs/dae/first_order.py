@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import acceleration_derivatives, constraint_rate, derivative
+from rtmbs.dae.dynamics import Dynamics, acceleration_derivatives, constraint_rate, derivative
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.formulations.compiled import CompiledSystem
 from rtmbs.formulations.contract import NO_STATES, Formulation, FormulationError, OutOfRange
 from rtmbs.formulations.correction import Correcting, closed_state, least_solution
-from rtmbs.formulations.rate_constraints import holonomic_rows
+from rtmbs.formulations.terms import holonomic_rows
 
 Array = NDArray[np.float64]
 

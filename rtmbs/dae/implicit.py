@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rtmbs.ad import Traced, TraceError
 from rtmbs.dae.contract import Counts, MotionError
 from rtmbs.dae.driver import IntegrationReport, columns, sample_times
-from rtmbs.dae.linearisation import derivative
+from rtmbs.dae.dynamics import derivative
 from rtmbs.dae.method import demand_tolerances
 from rtmbs.dae.sundials import solver_class, step_of
 from rtmbs.errors import InputError, shown

@@ -8,9 +8,8 @@ from scipy.sparse import csc_array
 
 from rtmbs.dae.contract import MotionError, Point
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper
-from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import CONTRADICTION, least_multipliers, row_factor
-from rtmbs.formulations.terms import row_names, terms_at
+from rtmbs.formulations.terms import holonomic_rows, row_names, terms_at
 
 Array = NDArray[np.float64]
 

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps
-from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
+from rtmbs.dae.dynamics import Dynamics, Steps, constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod, demand_between, demand_whole
 from rtmbs.dae.newton import Newton, scale_of
-from rtmbs.formulations.augmented_system import Solver, check_solver
-from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.rate_constraints import holonomic_rows
-from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.terms import holonomic_rows
+from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, MotionError
 from rtmbs.formulations.augmented_system import Solver
-from rtmbs.numerics.linear.dense_solver import DenseSolver
-from rtmbs.numerics.linear.solver import LinearSolver
+from rtmbs.numerics.linear.solver import DenseSolver, LinearSolver
 
 Array = NDArray[np.float64]
 

@@ -10,17 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, doubled_explicit, step_explicit
-from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
+from rtmbs.dae.dynamics import (
+    Dynamics,
+    Steps,
+    constraint_rate,
+    doubled_explicit,
+    imbalance,
+    linearised,
+    linearised_states,
+    step_explicit,
+)
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.step_control import values_of
-from rtmbs.formulations.augmented_system import Solver, check_solver
-from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.rate_constraints import holonomic_rows
+from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
-from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]
 

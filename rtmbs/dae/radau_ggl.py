@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps
-from rtmbs.dae.linearisation import (
+from rtmbs.dae.dynamics import (
+    Dynamics,
     Linearisation,
     StateLinearisation,
+    Steps,
     constraint_rate,
     imbalance,
     linearised,
@@ -21,10 +22,9 @@ from rtmbs.dae.linearisation import (
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.step_control import Tolerances
-from rtmbs.formulations.augmented_system import Solver, check_solver
-from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.rate_constraints import holonomic_rows
-from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.terms import holonomic_rows
+from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, doubled_explicit, step_explicit
-from rtmbs.dae.linearisation import constraint_rate, derivative
+from rtmbs.dae.dynamics import Dynamics, Steps, constraint_rate, derivative, doubled_explicit, step_explicit
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import (
     LARGEST_GROWTH,
@@ -26,14 +25,12 @@ from rtmbs.dae.multistep import (
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.dae.step_control import slopes_of, values_of
 from rtmbs.errors import unknown_name
-from rtmbs.formulations.augmented_system import Solver, check_solver
-from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.elimination import pivoted
-from rtmbs.formulations.rate_constraints import holonomic_rows
+from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.partitioning import pivoted
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.terms import jacobian_rate
+from rtmbs.formulations.terms import holonomic_rows, jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
-from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.core.reading import text
+from rtmbs.core.files import text
 from rtmbs.drive.controls import Wishes
 from rtmbs.drive.person import WISHES, DrivingCar
 from rtmbs.errors import InputError

@@ -23,11 +23,9 @@ from rtmbs.export.entry_kernels import (
 from rtmbs.export.time_functions import TimeProgram, recorded_signals
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import Source, units_of
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import ENERGIES
-from rtmbs.results.reactions import JointReactions
-from rtmbs.results.samples import one_sample
-from rtmbs.results.shared_reactions import SharedReactions, shared_reactions
+from rtmbs.results.reactions import JointReactions, SharedReactions, shared_reactions
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.simulation.channel_reader import kernel_channels
 from rtmbs.simulation.inputs import driver_slots, input_unit
 from rtmbs.simulation.simulation import Simulation

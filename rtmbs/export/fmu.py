@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.export.channels import Port, Ports
 
 PLATFORMS = {  # folder below binaries/ in FMI 3.0 and 2.0

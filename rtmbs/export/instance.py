@@ -16,7 +16,7 @@ from rtmbs.export.time_functions import TimeProgram
 from rtmbs.forces.register import KINDS
 from rtmbs.integrators.settings import STATS_SIZE, arrays_of
 from rtmbs.jit.struct import struct
-from rtmbs.results.body_graph import body_graph
+from rtmbs.results.samples import body_graph
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.simulation.step_checks import half_turns_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive
@@ -19,7 +19,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import System
 
 HERE = Path(__file__).parent / "c"

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.model.body import Body
+from rtmbs.model.body import Body, Marker
 from rtmbs.model.forces import Force, ForceLaw
-from rtmbs.model.markers import Marker
 
 Array = NDArray[np.float64]
 WORLD = "world"

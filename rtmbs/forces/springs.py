@@ -11,8 +11,8 @@ from rtmbs.forces.algebra import points
 from rtmbs.forces.kind import BuildContext, DrawnLine, ForceKernels, ForceKind, Measure, ends_of, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
+from rtmbs.model.body import reference_distance
 from rtmbs.model.forces import Force
-from rtmbs.model.markers import reference_distance
 from rtmbs.numerics.rotations.plain import cross, dot
 from rtmbs.numerics.spatial import (
     add3,

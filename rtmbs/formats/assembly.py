@@ -1,28 +1,113 @@
-"""Links and joints of a file, in the order of the file, and the Model that they make.
+"""Links and joints of a file with their placement and closed loops, and the Model that they make.
+
+Links and joints of a file, in the order of the file, and the Model that they make.
 
 A link becomes a body, a joint becomes a joint of the same name. Reference poses are those of the file where it states
 them; elsewhere they follow from the joints at zero coordinates.
 
 A rotor that turns with a joint coordinate, ``armature`` in MJCF, becomes a body of its own without mass. It turns about
 a fixed axis, coupled to the coordinate, and so adds its inertia to the diagonal of the mass matrix and nothing else.
+
+Closed loops beside the tree of a URDF: ``<loop_joint>``, Drake's ball constraints, and side files of loops.
+
+Each is a joint between a frame of one link and a frame of another, which the Model cuts.
+A side file is YAML: ``closed_loop: [[frameA, frameB], ...]``, ``type: ['6d' or '3d', ...]``, ``name_mot: [...]``. Its
+frames are links, or joints, whose frame is that of their child link. ``joint_name: [...]`` with ``joint_type: [...]``
+replace joints of the URDF by joints that URDF has not: ``SPHERICAL``, ``UJOINT_XY`` with two of X, Y and Z, ``FIXED``.
+Source: the loader of Gepetto's example-parallel-robots.
+
+Placement of one frame in another, and the angles and quaternions by which the formats write it.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
-from rtmbs.errors import LanguageError, ModelError
-from rtmbs.formats.placement import Array, Placement, here
+from rtmbs.core.files import DamagedFile, text
+from rtmbs.errors import InputError, LanguageError, ModelError, shown, unknown_name
 from rtmbs.formats.xml_tree import Element
-from rtmbs.model import Body, Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical, TorsionSpring
+from rtmbs.model import (
+    Body,
+    Fixed,
+    Floating,
+    JointType,
+    Model,
+    Prismatic,
+    Revolute,
+    Spherical,
+    TorsionSpring,
+    Universal,
+)
 from rtmbs.model.body import GROUND
-from rtmbs.model.import_report import ImportNote, ImportReport, JointLimits
-from rtmbs.model.joint import WORLD
-from rtmbs.numerics.rotations.quaternions import quaternions
+from rtmbs.model.description import ImportNote, ImportReport, JointLimits
+from rtmbs.model.joints import WORLD
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations
+
+Array = NDArray[np.float64]
+LOCKED = 1e-14  # cosine of the pitch below which roll and yaw turn about one axis
+
+
+class Placement(NamedTuple):
+    """Position and rotation of a frame B in a frame A: a point x of B stands at position + rotation x in A."""
+
+    position: Array  # (3,) [m]
+    rotation: Array  # (3, 3) axes of B to axes of A
+
+    def then(self, inner: "Placement") -> "Placement":
+        """Return the placement in A of a frame that stands at ``inner`` in B."""
+        return Placement(self.position + self.rotation @ inner.position, self.rotation @ inner.rotation)
+
+    def inverse(self) -> "Placement":
+        """Return the placement of A in B."""
+        turned = self.rotation.T
+        return Placement(-(turned @ self.position), turned)
+
+
+def here() -> Placement:
+    """Return the placement of a frame in itself."""
+    return Placement(np.zeros(3), np.eye(3))
+
+
+def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), turns about fixed axes [rad], as URDF and SDF write them."""
+    if roll == pitch == yaw == 0.0:
+        return np.eye(3)
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])  # fmt: skip
+
+
+def rpy_of_rotation(R: Array) -> tuple[float, float, float]:
+    """Return roll, pitch and yaw [rad] of a rotation; yaw is zero where the pitch is a right angle.
+
+    Roll and pitch are those of Rz(-yaw) R, so they make up for the rounding of a yaw near a right angle of the pitch.
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0]) if math.hypot(R[0, 0], R[1, 0]) > LOCKED else 0.0
+    turned = rotation_of_rpy(0.0, 0.0, -yaw) @ R
+    return math.atan2(-turned[1, 2], turned[1, 1]), math.atan2(-turned[2, 0], turned[0, 0]), yaw
+
+
+def placement_of_rpy(numbers: tuple[float, ...]) -> Placement:
+    """Return the placement of x, y, z [m], roll, pitch, yaw [rad]."""
+    return Placement(np.array(numbers[:3]), rotation_of_rpy(*numbers[3:6]))
+
+
+def placement_of_quaternion(position: Array, quaternion: Array) -> Placement:
+    """Return the placement of a position (3,) [m] and a quaternion (w, x, y, z) of any length but zero."""
+    unit = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return Placement(np.array(position, float), np.asarray(rotations(unit)))
+
 
 RESERVED = (GROUND, WORLD)
 BACKWARDS = "rtmbs_backwards"  # marks a joint whose second body is the parent
@@ -338,3 +423,203 @@ def count_notes(assembly: ModelAssembly, found: dict[str, list[Element]], told: 
     for tag, elements in found.items():
         many = "" if len(elements) == 1 else f" ({len(elements)} of them)"
         assembly.note(f"<{tag}>{many}", told.get(tag, "is not read"), elements[0])
+
+
+MOST_BYTES = 100_000
+MOST_DEPTH = 20  # lists and entries inside each other
+ORIGIN = (0.0, 0.0, 0.0)
+NEEDS = "side files of closed loops need PyYAML; pip install 'rtmbs[robots]' brings it"
+FORMS: dict[str, JointType] = {"6d": Fixed(), "3d": Spherical()}
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+REPLACED: dict[str, JointType] = {"SPHERICAL": Spherical(), "FIXED": Fixed()} | {
+    f"UJOINT_{one}{two}": Universal(AXES[one], AXES[two]) for one in AXES for two in AXES if one != two
+}
+SIDE_KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
+
+
+@dataclass
+class Closure:
+    """A joint that closes a loop: two frames, each on a link or at a joint's child link."""
+
+    name: str
+    type: JointType
+    a: str
+    b: str
+    in_a: Placement
+    in_b: Placement
+    element: Element | None = None
+    file: str = ""
+
+
+def add_closures(assembly: ModelAssembly, closures: list[Closure]) -> None:
+    """Add the joints that close loops, cut."""
+    for closure in closures:
+        name = assembly.free_name(closure.name, assembly.joints)
+        a, b = (link_of(assembly, closure, frame) for frame in (closure.a, closure.b))
+        assembly.add_joint(
+            JointLink(name, closure.type, a, b, closure.in_a, closure.in_b, True, element=closure.element)
+        )
+
+
+def link_of(assembly: ModelAssembly, closure: Closure, frame: str) -> str:
+    """Return the link of a frame that is named by its link or by the joint above it."""
+    if frame in assembly.links:
+        return frame
+    if frame == WORLD:
+        return ""
+    if frame in assembly.joints:
+        return assembly.joints[frame].child
+    message = f"closed loop {closure.name!r}: {unknown_name('link', frame, assembly.links)}"
+    if closure.element is None:
+        raise LanguageError(message, file=closure.file)
+    raise closure.element.fault(message)
+
+
+def loop_joints(root: Element) -> list[Closure]:
+    """Return the closures of ``<loop_joint>``: two frames that coincide in what the type holds."""
+    found = []
+    for element in root.all("loop_joint"):
+        name, kind = element.name(), element.attributes.get("type", "spherical")
+        ends = [element.first(tag) for tag in ("link1", "link2")]
+        if ends[0] is None or ends[1] is None:
+            raise element.fault(f"loop joint {name!r} needs <link1 link='NAME'/> and <link2 link='NAME'/>")
+        one, two = (end for end in ends if end is not None)
+        places = [placement_of_rpy(end.numbers("xyz", 3, ORIGIN) + end.numbers("rpy", 3, ORIGIN)) for end in (one, two)]
+        links = [end.attributes.get("link", "").strip() for end in (one, two)]
+        found.append(Closure(name, loop_type(element, kind), links[0], links[1], places[0], places[1], element))
+    return found
+
+
+def loop_type(element: Element, kind: str) -> JointType:
+    """Return the type of a loop joint, with its axis in axes of both frames."""
+    child = element.first("axis")
+    axis = (1.0, 0.0, 0.0) if child is None else child.numbers("xyz", 3)
+    known: dict[str, Any] = {
+        "spherical": Spherical, "ball": Spherical, "fixed": Fixed, "weld": Fixed, "revolute": Revolute,
+        "continuous": Revolute, "prismatic": Prismatic,
+    }  # fmt: skip
+    if kind not in known:
+        raise element.fault(f"loop joint {element.name()!r}: {unknown_name('type', kind, known)}")
+    return known[kind](axis) if known[kind] in (Revolute, Prismatic) else known[kind]()
+
+
+def drake_closures(root: Element) -> list[Closure]:
+    """Return the closures of ``drake:ball_constraint``, with attributes in URDF and texts in SDF."""
+    found = []
+    for k, element in enumerate(root.all("drake:ball_constraint"), 1):
+        links, places = [], []
+        for body, point in (("body_A", "p_AP"), ("body_B", "p_BQ")):
+            links.append(value(element, f"drake:ball_constraint_{body}", "name"))
+            child = element.first(f"drake:ball_constraint_{point}")
+            text = value(element, f"drake:ball_constraint_{point}", "value")
+            assert child is not None
+            places.append(Placement(np.array(child.floats(text, 3, "value")), np.eye(3)))
+        found.append(Closure(f"ball_constraint_{k}", Spherical(), links[0], links[1], places[0], places[1], element))
+    return found
+
+
+def value(element: Element, tag: str, attribute: str) -> str:
+    """Return the attribute or the text of a child; LanguageError without it."""
+    child = element.first(tag)
+    if child is None or not (found := child.attributes.get(attribute, child.text).strip()):
+        raise element.fault(f"<{element.tag}> has no <{tag}>; it needs one with a {attribute}")
+    return found
+
+
+# ---- side files ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class SideFile:
+    """Closed loops, motors and replaced joints beside a URDF."""
+
+    file: str
+    closures: list[Closure]
+    motors: list[str]
+    joint_types: dict[str, JointType]  # by name of a joint of the URDF
+    unknown: list[str]  # keys that are not read
+
+    def replace_joints(self, assembly: ModelAssembly) -> None:
+        """Give joints of the URDF the types that the side file states, without limits; note keys that are not read."""
+        for name, kind in self.joint_types.items():
+            if name in assembly.joints:
+                assembly.joints[name] = replace(assembly.joints[name], type=kind, limits=None)
+            else:
+                told = f"names joint {name!r}, which the robot has not, and is left out"
+                assembly.note(f"joint_name of {self.file}", told)
+        for name in [one for one in self.motors if one not in assembly.joints]:
+            assembly.note(f"name_mot of {self.file}", f"names joint {name!r}, which the robot has not, and is left out")
+        for key in self.unknown:
+            assembly.note(f"{key} of {self.file}", "is not read")
+
+
+def side_file(path: Path) -> SideFile:
+    """Return the contents of a YAML file of loops."""
+    tree, file = yaml_of(path), str(path)
+    pairs, kinds = tree.get("closed_loop") or [], tree.get("type") or []
+    check_side_file(pairs, kinds, file)
+    closures = [
+        Closure(f"closed_loop_{k}", FORMS[str(kind).lower()], pair[0], pair[1], here(), here(), None, file)
+        for k, (pair, kind) in enumerate(zip(pairs, kinds, strict=True), 1)
+    ]
+    joints, types = tree.get("joint_name") or [], tree.get("joint_type") or []
+    if not (names_in(joints) and names_in(types) and len(joints) == len(types) and set(types) <= set(REPLACED)):
+        told = f"joint_type is {shown(types)}; it must name for each joint_name one of {', '.join(REPLACED)}"
+        raise LanguageError(told, file=file)
+    motors = tree.get("name_mot") or []
+    names = [motors] if isinstance(motors, str) else [str(one) for one in motors] if isinstance(motors, list) else []
+    replaced = {name: REPLACED[kind] for name, kind in zip(joints, types, strict=True)}
+    return SideFile(file, closures, names, replaced, [str(key) for key in tree if key not in SIDE_KEYS])
+
+
+def names_in(entry: Any) -> bool:
+    """True for a list of texts."""
+    return isinstance(entry, list) and all(isinstance(one, str) for one in entry)
+
+
+def yaml_of(path: Path) -> dict[Any, Any]:
+    """Return the entries of a YAML file; LanguageError for a file that has none."""
+    try:
+        import yaml
+    except ImportError:
+        raise InputError(NEEDS) from None
+    try:
+        tree = shallow_loader(yaml.SafeLoader, yaml.AliasEvent, str(path))(text(path, MOST_BYTES)).get_single_data()
+    except DamagedFile as error:
+        raise LanguageError(f"the file of loops {error}", file=str(path)) from None
+    except LanguageError:
+        raise
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LanguageError(f"the file of loops is no YAML: {first}", file=str(path)) from None
+    if not isinstance(tree, dict):
+        raise LanguageError("the file of loops has no entry closed_loop; it must be a list of pairs", file=str(path))
+    return tree
+
+
+def shallow_loader(base: Any, alias: Any, file: str) -> Any:
+    """Return a loader that refuses aliases, and lists inside each other, before it has read them."""
+
+    class ShallowLoader(base):  # type: ignore[misc]
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(alias):
+                raise LanguageError("the file of loops has an alias (*NAME), which may unpack to gigabytes", file=file)
+            self.depth += 1
+            if self.depth > MOST_DEPTH:
+                raise LanguageError(f"the file of loops has more than {MOST_DEPTH} lists inside each other", file=file)
+            found = super().compose_node(parent, index)
+            self.depth -= 1
+            return found
+
+    return ShallowLoader
+
+
+def check_side_file(pairs: Any, kinds: Any, file: str) -> None:
+    """Refuse entries of a side file that are no pairs of names with a type each."""
+    good = isinstance(pairs, list) and all(names_in(pair) and len(pair) == 2 for pair in pairs)
+    if not good:
+        raise LanguageError(f"closed_loop is {shown(pairs)}; it must be a list of pairs of frames", file=file)
+    if not isinstance(kinds, list) or len(kinds) != len(pairs) or not all(str(one).lower() in FORMS for one in kinds):
+        raise LanguageError(f"type is {shown(kinds)}; it must be '6d' or '3d' for each closed loop", file=file)

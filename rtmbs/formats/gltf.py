@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, shown
-from rtmbs.formats.placement import Array, Placement
+from rtmbs.formats.assembly import Array, Placement
 from rtmbs.formats.shapes import ellipsoid
 from rtmbs.model import Bar, Box, Cylinder, Model, Sphere, Surface
 from rtmbs.model.body import GROUND

@@ -10,10 +10,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.formats.assembly import BACKWARDS
-from rtmbs.formats.placement import Array, Placement, here
-from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import (
+from rtmbs.formats.assembly import BACKWARDS, Array, Placement, here
+from rtmbs.formats.urdf_writer import (
+    FREE,
     TreeJoint,
     WrittenTree,
     free_at_origins,
@@ -21,11 +20,12 @@ from rtmbs.formats.written_tree import (
     note_open_limits,
     offset_of_two,
     tree_of,
+    words,
 )
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Floating: "free", Fixed: ""}

@@ -18,9 +18,17 @@ import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.formats import shapes
-from rtmbs.formats.assembly import JointLink, Link, ModelAssembly, count_notes
-from rtmbs.formats.closed_loops import add_closures, drake_closures
-from rtmbs.formats.placement import Array, Placement, here
+from rtmbs.formats.assembly import (
+    Array,
+    JointLink,
+    Link,
+    ModelAssembly,
+    Placement,
+    add_closures,
+    count_notes,
+    drake_closures,
+    here,
+)
 from rtmbs.formats.sdf_frames import MODEL, WORLD, FrameGraph, pose_of
 from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import Element
@@ -36,7 +44,7 @@ from rtmbs.model import (
     Spherical,
     Universal,
 )
-from rtmbs.model.import_report import JointLimits
+from rtmbs.model.description import JointLimits
 
 NEWEST = (1, 12)
 OF_WORLDS = (0.0, 0.0, -9.8)  # gravity of a <world> that states none [m/s^2], by the specification

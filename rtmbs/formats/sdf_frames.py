@@ -10,7 +10,7 @@ Source: SDFormat specification, pose frame semantics (sdformat.org/tutorials).
 from typing import NamedTuple
 
 from rtmbs.errors import unknown_name
-from rtmbs.formats.placement import Placement, here, placement_of_quaternion, placement_of_rpy
+from rtmbs.formats.assembly import Placement, here, placement_of_quaternion, placement_of_rpy
 from rtmbs.formats.xml_tree import Element
 
 MODEL = "__model__"

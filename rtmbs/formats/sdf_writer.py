@@ -11,9 +11,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.formats.placement import Placement
-from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import (
+from rtmbs.formats.assembly import Placement
+from rtmbs.formats.urdf_writer import (
+    FREE,
     TreeJoint,
     WrittenTree,
     free_at_origins,
@@ -22,11 +22,12 @@ from rtmbs.formats.written_tree import (
     poses_at_zero,
     tree_joint,
     tree_of,
+    words,
 )
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Screw, Spherical, Universal
 from rtmbs.model.body import GROUND, Body
-from rtmbs.model.import_report import ImportNote, JointLimits
-from rtmbs.model.joint import Joint
+from rtmbs.model.description import ImportNote, JointLimits
+from rtmbs.model.joints import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "revolute", Prismatic: "prismatic", Fixed: "fixed", Spherical: "ball", Universal: "universal"}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.formats.placement import Array, Placement
+from rtmbs.formats.assembly import Array, Placement
 from rtmbs.model import Box, Cylinder, Mesh, Sphere, Surface
 from rtmbs.model.mesh import triangles_of
 

@@ -13,9 +13,22 @@ import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.formats import shapes
-from rtmbs.formats.assembly import BACKWARDS, JointLink, Link, ModelAssembly, count_notes, join_base
-from rtmbs.formats.closed_loops import Closure, add_closures, drake_closures, loop_joints, side_file
-from rtmbs.formats.placement import Placement, here, placement_of_rpy
+from rtmbs.formats.assembly import (
+    BACKWARDS,
+    Closure,
+    JointLink,
+    Link,
+    ModelAssembly,
+    Placement,
+    add_closures,
+    count_notes,
+    drake_closures,
+    here,
+    join_base,
+    loop_joints,
+    placement_of_rpy,
+    side_file,
+)
 from rtmbs.formats.shapes import MeshFiles
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import (
@@ -31,8 +44,8 @@ from rtmbs.model import (
     Revolute,
     Spherical,
 )
-from rtmbs.model.import_report import JointLimits
-from rtmbs.model.joint import WORLD
+from rtmbs.model.description import JointLimits
+from rtmbs.model.joints import WORLD
 
 READ = {
     "robot": {"link", "joint", "material", "transmission", "loop_joint", "drake:ball_constraint"},

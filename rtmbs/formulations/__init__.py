@@ -7,22 +7,21 @@ import re
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
-from rtmbs.core.register import ADDING, Register
+from rtmbs.core.names import ADDING, Register, lazily
 from rtmbs.formulations.contract import Formulation
 
 PLACES = {  # name: (module, class)
-    "direct": ("direct", "Direct"),
+    "direct": ("augmented_system", "Direct"),
     "baumgarte": ("baumgarte", "Baumgarte"),
     "partitioning": ("partitioning", "Partitioning"),
     "qr": ("null_space", "QR"),
     "svd": ("null_space", "SVD"),
     "null-space": ("null_space", "NullSpace"),
-    "zero-eigenvalues": ("null_bases", "ZeroEigenvalues"),
-    "householder": ("null_bases", "Householder"),
-    "ider-amirouche": ("null_bases", "IderAmirouche"),
-    "hemami-weimer": ("null_bases", "HemamiWeimer"),
-    "wampler": ("null_bases", "Wampler"),
+    "zero-eigenvalues": ("null_space", "ZeroEigenvalues"),
+    "householder": ("null_space", "Householder"),
+    "ider-amirouche": ("null_space", "IderAmirouche"),
+    "hemami-weimer": ("null_space", "HemamiWeimer"),
+    "wampler": ("null_space", "Wampler"),
     "least-squares-completion": ("least_squares_completion", "LeastSquaresCompletion"),
     "penalty": ("penalty", "Penalty"),
     "augmented-lagrangian": ("penalty", "AugmentedLagrangian"),
@@ -45,7 +44,6 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
-            "check_system": ["check_system"],
             "compiled": ["Compiled"],
             "consistent": ["consistent_state"],
             "contract": [
@@ -56,7 +54,8 @@ __getattr__, __dir__, __all__ = lazily(
                 "SystemWithStates",
             ],
             "correction": ["Correcting", "corrected"],
-            "error_equation": [
+            "baumgarte": [
+                "Baumgarte",
                 "STABILITY",
                 "Disturbance",
                 "critical_gains",
@@ -67,7 +66,7 @@ __getattr__, __dir__, __all__ = lazily(
                 "plot_error_response",
                 "transfer_function",
             ],
-            "function_system": ["FunctionSystem"],
+            "function_system": ["FunctionSystem", "check_system"],
             "joint_coordinates": ["JointCoordinates"],
             "kane": ["KaneSystem"],
             "reference_point": ["ReferencePointCoordinates"],

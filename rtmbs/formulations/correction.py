@@ -17,9 +17,8 @@ from rtmbs.formulations.contract import (
     checked_time,
     checked_vector,
 )
-from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.terms import rate_terms, row_names
+from rtmbs.formulations.terms import holonomic_rows, rate_terms, row_names
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]  # Phi_q (m, n) and a right side (m,): x (n,) with Phi_q x = right

@@ -7,13 +7,12 @@ from scipy.sparse import csc_array
 from rtmbs.core.bounds import are_rotations
 from rtmbs.errors import InputError
 from rtmbs.formulations.contract import OutOfRange, checked_vector
-from rtmbs.numerics.rotations.vectors import body_rates, right_jacobian
+from rtmbs.numerics.rotations.quaternions import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import rate_mask
+from rtmbs.system.contact_tables import rate_mask, refuse_sets
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 

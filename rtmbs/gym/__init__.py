@@ -9,7 +9,7 @@ Gymnasium is asked for when an environment is made: ``pip install rtmbs[gym]``.
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
+from rtmbs.core.names import lazily
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,

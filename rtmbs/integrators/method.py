@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.register import ADDING
+from rtmbs.core.names import ADDING
 from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.report import StepReport

@@ -1,14 +1,14 @@
 """Kinematics: driven mechanisms, also with fewer equations than unknowns, in seven coordinates a body."""
 
-from rtmbs.core.keywords import publish
+from rtmbs.core.names import publish
 from rtmbs.errors import MotionError
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import AssemblyReport
-from rtmbs.kinematics.elements import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
-from rtmbs.kinematics.elimination import eliminate, least_norm
+from rtmbs.kinematics.continuation import SingularPose
+from rtmbs.kinematics.element_equations import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.mobility import ConstraintRank
+from rtmbs.kinematics.path_solver import eliminate, least_norm
 from rtmbs.kinematics.result import Counters, KinematicReport
-from rtmbs.kinematics.singular import SingularPose
 
 __all__ = [
     "Analysis",

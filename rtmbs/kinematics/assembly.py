@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from rtmbs.errors import StartError
-from rtmbs.kinematics.conditions import BodyPoses
-from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.element_equations import RULES, Writer, cosines_of_axes, follow
-from rtmbs.kinematics.elements import Constraint
-from rtmbs.kinematics.equations import KinematicEquations
-from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.coordinates import SIZE, BodyPoses
+from rtmbs.kinematics.element_equations import RULES, Constraint, Writer, cosines_of_axes, follow
+from rtmbs.kinematics.equations import KinematicEquations, Programs
 from rtmbs.model import ConstantRate, Initial, Model
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations

@@ -1,6 +1,12 @@
-"""Equations of the elements of a Model, and of ``elements.py``: rows of Phi as primitive conditions in lists, by kind.
+"""Elements of kinematic analyses, and the equations of all elements of a Model.
+
+Equations of the elements of a Model, and of ``elements.py``: rows of Phi as primitive conditions in lists, by kind.
 
 Each kind is recorded in one stroke.
+
+Constraints of kinematic analyses alone (gear, screw, rack, curve, driven point): tuples with names of a Model.
+
+To add one: write a NamedTuple here and its rule in ``element_equations.py``.
 """
 
 import math
@@ -12,30 +18,168 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ModelError, shown, unknown_name
-from rtmbs.kinematics import conditions
-from rtmbs.kinematics.conditions import BodyPoses, Points
-from rtmbs.kinematics.coordinates import NAMES, SIZE, reference_coordinates
-from rtmbs.kinematics.elements import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
-from rtmbs.kinematics.readings import (
+from rtmbs.kinematics import coordinates
+from rtmbs.kinematics.coordinates import (
+    NAMES,
+    SIZE,
     Absolute,
     AngleBetween,
+    BodyPoses,
     Cosine,
     EulerAngle,
     Place,
+    Points,
     Reading,
     Slide,
     Unknown,
     joint_readings,
     named_coordinate,
+    reference_coordinates,
 )
 from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
+from rtmbs.model.body import reference_distance
 from rtmbs.model.checks import number
 from rtmbs.model.constraints import MARKER_AXES
 from rtmbs.model.joints import same_point
-from rtmbs.model.markers import reference_distance
 from rtmbs.model.profiles import checked_profile
 
 Array = NDArray[np.float64]
+
+
+class Gear(NamedTuple):
+    """Keeps first + ratio * second constant; each is a joint of one coordinate or (joint, coordinate).
+
+    Two angles make a pair of gears, an angle and a displacement a rack and its pinion.
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    first : str | tuple[str, str]
+        First joint, or (joint, coordinate).
+    second : str | tuple[str, str]
+        Second joint, or (joint, coordinate).
+    ratio : float
+        Ratio of the second coordinate.
+    """
+
+    name: str
+    first: str | tuple[str, str]
+    second: str | tuple[str, str]
+    ratio: float
+
+
+class Screw(NamedTuple):
+    """Keeps displacement - pitch / (2 pi) * angle of a Cylindrical joint constant; pitch [m a turn].
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    joint : str
+        Name of a cylindrical joint.
+    pitch : float
+        Pitch [m a turn].
+    """
+
+    name: str
+    joint: str
+    pitch: float
+
+
+class RackAndPinion(NamedTuple):
+    """Keeps displacement of the rack - radius * angle of the pinion constant; radius [m].
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    rack : str | tuple[str, str]
+        Joint of the rack, or (joint, coordinate).
+    pinion : str | tuple[str, str]
+        Joint of the pinion, or (joint, coordinate).
+    radius : float
+        Radius of the pinion [m].
+    """
+
+    name: str
+    rack: str | tuple[str, str]
+    pinion: str | tuple[str, str]
+    radius: float
+
+
+class PointOnCurve(NamedTuple):
+    """Keeps a marker on a curve that a body carries: ``curve(s)`` (3,) in body axes [m], in plain NumPy.
+
+    The parameter s becomes an unknown of its own; ``start`` is where the search for it begins.
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    marker : str
+        Name of the marker.
+    body : str
+        Name of the body that carries the curve.
+    curve : Callable[[object], object]
+        Function ``curve(s)`` that returns a point (3,) in body axes [m]. A method ``notes(name, first, last)`` of it
+        may return sentences on a motion between two values of s.
+    start : float, default 0.0
+        Value of s to begin at.
+    """
+
+    name: str
+    marker: str
+    body: str
+    curve: Callable[[Any], Any]
+    start: float = 0.0
+
+
+class JointCoordinate(NamedTuple):
+    """Makes a coordinate of a joint an unknown of its own, called ``name``: a displacement [m], or an angle [rad].
+
+    The angle of the bodies is told up to whole turns, and the unknown is the one of these angles nearest to itself. So
+    it counts turns along a motion.
+
+    Parameters
+    ----------
+    name : str
+        Name of the unknown.
+    joint : str
+        Name of the joint.
+    coordinate : str
+        Coordinate of the joint.
+    """
+
+    name: str
+    joint: str
+    coordinate: str
+
+
+class PointDriver(NamedTuple):
+    """Makes a coordinate of a marker in the world follow a function of time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the driver.
+    marker : str
+        Name of the marker.
+    coordinate : str
+        "x", "y" or "z".
+    profile : Callable[[float], tuple[float, float, float]]
+        Value [m] with its first and second derivative at a time [s], such as ``rtmbs.Sine``.
+    """
+
+    name: str
+    marker: str
+    coordinate: str
+    profile: Any
+
+
+Constraint = Gear | Screw | RackAndPinion | PointOnCurve | JointCoordinate | PointDriver
+
+
 AXES = np.eye(3)
 
 
@@ -113,7 +257,7 @@ def write_phi(rows: RowTable, bodies: int, q: Any, f: Any) -> Any:
 
 
 def write_norms(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
-    return conditions.normalisation(pose)[np.array(columns[0])], 1
+    return coordinates.normalisation(pose)[np.array(columns[0])], 1
 
 
 def write_held(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
@@ -123,28 +267,28 @@ def write_held(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
 
 def write_points(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     a, b, axis = columns
-    return conditions.coincident(pose, places(a), places(b), np.array(axis)), 1
+    return coordinates.coincident(pose, places(a), places(b), np.array(axis)), 1
 
 
 def write_axes(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     u, v = columns
-    return conditions.perpendicular_axes(pose, places(u), places(v)), 1
+    return coordinates.perpendicular_axes(pose, places(u), places(v)), 1
 
 
 def write_across(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     u, a, b = columns
-    return conditions.perpendicular_to_distance(pose, places(u), places(a), places(b)), 1
+    return coordinates.perpendicular_to_distance(pose, places(u), places(a), places(b)), 1
 
 
 def write_rods(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     a, b, length = columns
     metres = np.array(length)
-    return conditions.distance(pose, places(a), places(b), metres, metres), 1
+    return coordinates.distance(pose, places(a), places(b), metres, metres), 1
 
 
 def write_distances(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
     a, b, slot, divisor = columns
-    return conditions.distance(pose, places(a), places(b), f[np.array(slot)], np.array(divisor)), 1
+    return coordinates.distance(pose, places(a), places(b), f[np.array(slot)], np.array(divisor)), 1
 
 
 def write_combinations(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
@@ -180,7 +324,7 @@ def write_places(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]
 
 def write_curves(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     values = [
-        conditions.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
+        coordinates.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
     ]
     return np.concatenate(values), 3
 
@@ -206,7 +350,7 @@ def cosines_of_axes(pose: BodyPoses, one: CarriedJoint) -> list[float]:
 def walked_by(pose: BodyPoses, one: CarriedJoint) -> tuple[list[Any], list[list[Any]]]:
     """Return the way and the turn by the coordinates of a joint."""
     dofs = one.joint.type.dofs()
-    return conditions.walked(dofs, [pose.q[one.first + k] for k in range(len(dofs))])
+    return coordinates.walked(dofs, [pose.q[one.first + k] for k in range(len(dofs))])
 
 
 def seen_from_a(pose: BodyPoses, one: CarriedJoint) -> tuple[list[Any], list[list[Any]]]:
@@ -214,7 +358,7 @@ def seen_from_a(pose: BodyPoses, one: CarriedJoint) -> tuple[list[Any], list[lis
     (a, b), joint = (one.a, one.b), one.joint
     axes = [pose.directions(places(tuple((body, axis) for axis in turn.T))) for body, turn in
             ((a, joint.axes_a), (b, joint.axes_b))]  # fmt: skip
-    apart = conditions.minus(pose.points(places(((b, joint.point_b),))), pose.points(places(((a, joint.point_a),))))
+    apart = coordinates.minus(pose.points(places(((b, joint.point_b),))), pose.points(places(((a, joint.point_a),))))
     D = [sum(axes[0][c][k] * apart[c][0] for c in range(3)) for k in range(3)]
     return D, [[sum(axes[0][c][i] * axes[1][c][j] for c in range(3)) for j in range(3)] for i in range(3)]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rtmbs.kinematics.assembly import scaled_jacobian
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.equations import Programs
 from rtmbs.numerics.linear.rank import independent_rows
 
 Array = NDArray[np.float64]

@@ -17,8 +17,7 @@ from rtmbs.ad.program import Program, memory_of
 from rtmbs.errors import InputError, shown
 from rtmbs.jit.struct import struct
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.equations import KinematicEquations
-from rtmbs.kinematics.programs import KINDS, Programs
+from rtmbs.kinematics.equations import KINDS, KinematicEquations, Programs
 from rtmbs.numerics.linear.sparse_lu import LUWorkspace, workspace
 from rtmbs.numerics.linear.symbolic import SparseLU, analyse, entries
 

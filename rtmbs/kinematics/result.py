@@ -10,24 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.assembly import AssemblyReport
+from rtmbs.kinematics.continuation import SingularPose
 from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
+from rtmbs.kinematics.equations import Programs
 from rtmbs.kinematics.mobility import ConstraintRank
-from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.singular import SingularPose
 from rtmbs.model import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations, world_rates
-from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, unwrap
 from rtmbs.results.channel import QUATERNION, TIME, WORLD, XYZ, Entry, Source, resolve_names
-from rtmbs.results.evaluation import DofMotion
 from rtmbs.results.motion_channels import (
     BODY,
+    BodyMotion,
     Measured,
     Reading,
+    RelativeMotion,
     coordinate_sources,
+    cross,
     orientation_sources,
     position_sources,
+    unwrap,
 )
 from rtmbs.results.result import Result
+from rtmbs.results.samples import DofMotion
 from rtmbs.system.system import JointInfo, joint_info
 
 Array = NDArray[np.float64]

@@ -1,12 +1,11 @@
 """Model language: mechanisms and their analysis as text (docs/language.md)."""
 
-from rtmbs.core.keywords import publish
+from rtmbs.core.names import publish
 from rtmbs.language.document import Analysis, Document, Place
-from rtmbs.language.format import format
 from rtmbs.language.measures import with_measures
 from rtmbs.language.parse import Sheet, parse
 from rtmbs.language.read import build, read
-from rtmbs.language.write import write
+from rtmbs.language.write import format, write
 
 __all__ = ["Analysis", "Document", "Place", "Sheet", "build", "format", "parse", "read", "with_measures", "write"]
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.curves import OF_PARAMETER, PARAMETER
 from rtmbs.language.expressions import operand_count
-from rtmbs.language.parse import WAY_OUT, Size
+from rtmbs.language.parse import TIME, WAY_OUT, Argument, Code, Instruction, Name, Number, Size, Source, Statement
 from rtmbs.language.scope import Quantity, Scope
-from rtmbs.language.syntax import TIME, Argument, Code, Instruction, Name, Number, Source, Statement
 from rtmbs.model.constraints import BODY_COORDINATES
 
 Line = tuple[Source, Statement]

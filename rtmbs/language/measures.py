@@ -161,7 +161,7 @@ def rate_of(result: Result, ground: str, body: str) -> Array:
 
 def counted(angles: Array, rates: Array, about: Array, t: Array) -> Array:
     """Return angles (S,) without jumps: by their rates about an axis, or from sample to sample where these fail."""
-    from rtmbs.results.body_motion import unwrap
+    from rtmbs.results.motion_channels import unwrap
 
     rate = np.sum(rates * about, axis=1)
     return unwrap(angles, rate, t) if np.isfinite(rate).all() else np.unwrap(angles)

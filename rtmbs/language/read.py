@@ -7,16 +7,28 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown, unknown_name
-from rtmbs.language.arguments import Arguments
 from rtmbs.language.blocks import Blocks, check_clock
-from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
+from rtmbs.language.builder import STAGES, STATEMENTS, Arguments, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import CONSTANTS, ExpressionProfile
-from rtmbs.language.parse import WAY_OUT, Sheet, Size, as_written_here, is_whole, measure, parse
+from rtmbs.language.parse import (
+    TIME,
+    WAY_OUT,
+    Name,
+    Sheet,
+    Size,
+    Source,
+    Statement,
+    as_written_here,
+    inside,
+    is_whole,
+    load,
+    measure,
+    parse,
+)
 from rtmbs.language.scope import Quantity, Row
-from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
+from rtmbs.language.statements import bodies, drivers, elements  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
-from rtmbs.language.syntax import TIME, Name, Source, Statement, inside, load
 from rtmbs.language.units import Dimension, written
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once

@@ -10,12 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rtmbs.errors import unknown_name
-from rtmbs.library.andrews import andrews
+from rtmbs.library.benchmarks import andrews, bricard, governor, loop, pendulum, single_joint, top, windows
 from rtmbs.library.driven_pose import drive_pose
-from rtmbs.library.fourbar import fourbar
-from rtmbs.library.iftomm import bricard, governor, loop, windows
-from rtmbs.library.linkages import crank_rocker, driven_fourbar, planar_slider_crank, slider_crank
-from rtmbs.library.single_bodies import pendulum, single_joint, top
+from rtmbs.library.linkages import crank_rocker, driven_fourbar, fourbar, planar_slider_crank, slider_crank
 from rtmbs.model import Model
 
 __all__ = ["build", "defaults", "describe", "drive_pose", "names"]

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
+from rtmbs.library.benchmarks import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 from rtmbs.library.linkages import LENGTHS, PROFILES, START
-from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 
 Array = NDArray[np.float64]
 

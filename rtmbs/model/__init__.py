@@ -1,16 +1,16 @@
 """The description of a mechanism: bodies, joints, markers, forces, drivers and initial values, in SI units."""
 
-from rtmbs.model.body import Body
-from rtmbs.model.constraints import Constraint, Coupler, Driver
-from rtmbs.model.contacts import KnifeEdge, RollingContact
+from rtmbs.model.body import Body, Marker, Rod
+from rtmbs.model.constraints import Constraint, Coupler, Driver, KnifeEdge, RollingContact
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
-from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.joints import (
     JOINT_TYPES,
     Cylindrical,
     Dof,
     Fixed,
     Floating,
+    Initial,
+    Joint,
     JointEquation,
     JointType,
     Line,
@@ -21,7 +21,6 @@ from rtmbs.model.joints import (
     Spherical,
     Universal,
 )
-from rtmbs.model.markers import Marker, Rod
 from rtmbs.model.mesh import Mesh
 from rtmbs.model.model import Model
 from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline, Staircase

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.reading import DamagedFile, check_unpacked, from_json, opened
+from rtmbs.core.files import DamagedFile, check_unpacked, from_json, opened
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, numbers, rotation
 from rtmbs.model.shapes import ORIGIN, Surface, checked_triangles, keep, positive

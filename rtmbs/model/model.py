@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
-from rtmbs.model.body import Body, make_body
+from rtmbs.model.body import Body, Marker, Rod, make_body, make_rod
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.checks import Numbers, number, numbers, rotation
 from rtmbs.model.constraints import (
@@ -20,28 +20,38 @@ from rtmbs.model.constraints import (
     ConstraintFunction,
     Coupler,
     Driver,
+    KnifeEdge,
+    RollingContact,
     lay_rope,
     make_constraint,
     make_coupler,
+    make_knife_edge,
+    make_rolling,
     ratios_given,
 )
-from rtmbs.model.contacts import KnifeEdge, RollingContact, make_knife_edge, make_rolling
-from rtmbs.model.description import ModelDescription
-from rtmbs.model.forces import Force, ForceLaw, Input
-from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, frozen, make_initial, make_joint
-from rtmbs.model.joints import JointType
-from rtmbs.model.laws import Law, UserFunction, make_law, written
-from rtmbs.model.lookup import (
+from rtmbs.model.description import (
     Axis,
     Between,
     Coordinate,
     ElementLookup,
+    ModelDescription,
+    Origin,
     check_attached,
     check_new_name,
     check_one_place,
 )
-from rtmbs.model.markers import Marker, Rod, make_rod
-from rtmbs.model.model_changes import Origin
+from rtmbs.model.forces import Force, ForceLaw, Input, Law, UserFunction, make_law, written
+from rtmbs.model.joints import (
+    WORLD,
+    ClosureOption,
+    Initial,
+    Joint,
+    JointType,
+    frame_body,
+    frozen,
+    make_initial,
+    make_joint,
+)
 from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.shapes import make_looks
 

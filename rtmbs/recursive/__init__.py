@@ -6,7 +6,7 @@ resolved on first use: reading this package loads neither numba nor mpi4py.
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
+from rtmbs.core.names import lazily
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,
@@ -14,9 +14,17 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             "partition": ["balanced_cuts"],
-            "motion": ["Alone", "Exchange", "RecursionReport", "run"],
-            "ranks": ["Ranks", "demand_same_system", "launch", "world"],
-            "threads": ["run_threads"],
+            "motion": [
+                "Alone",
+                "Exchange",
+                "Ranks",
+                "RecursionReport",
+                "demand_same_system",
+                "launch",
+                "run",
+                "run_threads",
+                "world",
+            ],
         },
     ),
 )

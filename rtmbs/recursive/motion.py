@@ -1,26 +1,42 @@
-"""Motion by the recursion, on one rank or many, and its Result: Runge-Kutta of order four with equal steps.
+"""Motion by the recursion and its Result: alone, on threads of a process, and on ranks.
+
+Motion by the recursion, on one rank or many, and its Result: Runge-Kutta of order four with equal steps.
 
 Every rank moves the coordinates of its own branches and of the trunk. An evaluation is one exchange of messages.
+
+Ranks of message passing (mpi4py, the extra ``parallel``): one exchange an evaluation; an error ends all ranks.
+
+Messages are gathered, not reduced by the library: every rank adds them in the order of the ranks, and so finds the same
+bits. A rank that raises ends all ranks with one message; what a launcher does with the others when a rank dies is its
+own task, and mpiexec ends them.
+
+Motion by the recursion on threads of one process, by kernels without the interpreter's lock.
 """
 
+import os
+import sys
+import time
+import traceback
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StepError
+from rtmbs.errors import InputError, RtmbsError, StepError
 from rtmbs.integrators.tableaux import RK4
+from rtmbs.jit.compiled import entry_for
 from rtmbs.recursive.part import RankPart
-from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
+from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS, march_part
 from rtmbs.recursive.partition import Split, split
 from rtmbs.recursive.recursion import Recursion
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.pattern import uncondensed
@@ -200,8 +216,8 @@ class RankSteps:
     def step(self, t: float, h: float) -> None:
         """Take one step of ``h`` from ``t`` [s]."""
         part, stage = self.part, self.part.stage
-        for k, (weight, way, time) in enumerate(STAGES):
-            self.evaluate(t + time * h)
+        for k, (weight, way, moment) in enumerate(STAGES):
+            self.evaluate(t + moment * h)
             stage(part.tables.dofs, h, weight, way, int(k == LAST), *part.stage_arguments)
 
 
@@ -283,3 +299,250 @@ def check_times(times: Array, h: float) -> None:
         raise InputError("times of the recursion are an ascending row of two or more [s]")
     if not (np.isfinite(h) and h > 0.0):
         raise InputError(f"h is {h!r}; a finite number of seconds above 0 is wanted")
+
+
+LAUNCHERS = (
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "MPI_LOCALNRANKS",
+    "SLURM_NTASKS",
+)  # how many ranks, in the environment
+EXTRA = "pip install 'rtmbs[parallel]'"
+FAILED = 1  # exit code
+PATIENCE = 0.5  # [s] for a message to leave its rank and its launcher
+
+
+class Ranks:
+    """Ranks of a communicator of mpi4py, as an Exchange.
+
+    Parameters
+    ----------
+    communicator : object
+        Communicator of mpi4py, such as ``MPI.COMM_WORLD``.
+    """
+
+    def __init__(self, communicator: Any) -> None:
+        self.communicator = communicator
+        self.rank, self.ranks = int(communicator.Get_rank()), int(communicator.Get_size())
+
+    def share(self, message: Array, messages: Array) -> None:
+        """Write the messages of all ranks (ranks, length), in their order."""
+        self.communicator.Allgather(message, messages)
+
+    def together(self, mine: Any) -> list[Any]:
+        """Return the contributions of all ranks, in their order."""
+        return list(self.communicator.allgather(mine))
+
+
+def ranks_started() -> int:
+    """Return how many ranks a launcher started, this process among them; 1 without a launcher."""
+    return max((int(os.environ.get(name, "1") or 1) for name in LAUNCHERS), default=1)
+
+
+def world() -> Exchange:
+    """Return the ranks that this process was started with.
+
+    Returns
+    -------
+    Exchange
+        Ranks of this process; one rank, with a line on stderr, where mpi4py is absent.
+
+    Raises
+    ------
+    InputError
+        When a launcher started several ranks and mpi4py is absent.
+    """
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        if (started := ranks_started()) > 1:
+            raise InputError(f"{started} ranks were started, and mpi4py is missing; install it: {EXTRA}") from error
+        print(f"rtmbs: mpi4py is absent, one rank works alone; install it: {EXTRA}", file=sys.stderr)
+        return Alone()
+    return Ranks(MPI.COMM_WORLD) if MPI.COMM_WORLD.Get_size() > 1 else Alone()
+
+
+def demand_same_system(exchange: Exchange, system: System, version: str) -> None:
+    """Check that all ranks have the same version of rtmbs and the same mechanism.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Ranks.
+    system : System
+        Compiled System of this rank.
+    version : str
+        Version of rtmbs of this rank.
+
+    Raises
+    ------
+    InputError
+        On all ranks, naming the first rank with another version or another mechanism.
+    """
+    for what, mine in (("version", version), ("mechanism", system.fingerprint)):
+        told = exchange.together(mine)
+        for rank, other in enumerate(told):
+            if other != told[0]:
+                raise InputError(
+                    f"rank {rank} has another {what} of rtmbs than rank 0, {other} and {told[0]}; start all ranks "
+                    "from the same installation and the same model"
+                    if what == "version"
+                    else f"rank {rank} has another mechanism than rank 0; let all ranks build the same model"
+                )
+
+
+def launch(work: Callable[[Exchange], Any], exchange: Exchange | None = None) -> Any:
+    """Call a function on all ranks; where it raises on one rank, all ranks end with exit code 1 and one message.
+
+    Parameters
+    ----------
+    work : Callable[[Exchange], object]
+        Function of the ranks.
+    exchange : Exchange, optional
+        Ranks; those of ``world()`` unless given.
+
+    Returns
+    -------
+    object
+        Result of ``work(exchange)``.
+
+    Examples
+    --------
+    >>> launch(lambda exchange: run(system, z, zd, times, 1e-3, exchange))  # doctest: +SKIP
+    """
+    try:
+        exchange = world() if exchange is None else exchange
+        return work(exchange)
+    except Exception as error:  # whatever it is: the other ranks would wait for this one for ever
+        if exchange is None or exchange.ranks == 1:
+            raise
+        time.sleep(2 * PATIENCE * exchange.rank)  # what all ranks raise the first of them says, and ends the others
+        print_error(exchange, error)
+        time.sleep(PATIENCE)  # a launcher that hears of an abort may throw away what it has not yet passed on
+        exchange.communicator.Abort(FAILED)  # type: ignore[attr-defined]
+        os._exit(FAILED)  # an abort may come back before it ends this process
+
+
+def print_error(exchange: Exchange, error: Exception) -> None:
+    """Print the error of one rank; an unexpected error with its traceback."""
+    if isinstance(error, RtmbsError):
+        text = f"rtmbs: rank {exchange.rank} of {exchange.ranks}: {error}"
+    else:
+        text = f"rtmbs: rank {exchange.rank} of {exchange.ranks} failed\n{traceback.format_exc()}"
+    print(text, file=sys.stderr, flush=True)
+
+
+class Threads:
+    """Parts of a mechanism, each stepped by a thread; ``alpha`` and ``beta`` are Baumgarte's gains [1/s].
+
+    Threads wait for each other by looking, so each needs a core of its own. Raises InputError for more threads than
+    branches, and for functions of time, which only Python can evaluate.
+    """
+
+    def __init__(self, system: System, threads: int, alpha: float = 0.0, beta: float = 0.0) -> None:
+        if system.signals:
+            raise InputError(
+                f"{system.signals[0].name} is a function of time, which threads cannot call; take ranks, or one thread"
+            )
+        self.system, self.threads, self.split = system, threads, split(system, threads, whole=True)
+        self.parts = [RankPart(system, self.split, k, alpha, beta) for k in range(threads)]
+        self.u, self.kutta = system.u0.copy(), np.array([[weight, way] for weight, way, _ in STAGES])
+        self.counter, self.epoch = np.zeros(1, np.int64), 0
+
+    def begin(self, z: Array, zd: Array) -> None:
+        """Take the state (n,), and find where the cut joints are."""
+        length = self.parts[0].length
+        self.messages = np.zeros((2, self.threads, length))
+        for part in self.parts:
+            part.take(z, zd)
+            part.prepare(self.threads, self.u)
+            part.backward()
+        for part in self.parts:
+            for k, other in enumerate(self.parts):
+                part.messages[k] = other.message
+            part.forward()
+        self.counter[0], self.epoch = 0, 0
+        self.entry: Any = entry_for(march_part, self.arguments(0, 0, 0.0))
+
+    def arguments(self, k: int, count: int, h: float) -> tuple[Any, ...]:
+        """Return the arguments of the kernel for thread ``k``."""
+        part, (now, then) = self.parts[k], self.messages
+        return (
+            self.threads, self.epoch, count, h, self.kutta, self.counter, part.tables, part.cuts, part.border,
+            part.rows, part.layout, part.R0, self.u, part.none, part.reduced, part.ws, part.cut_ws, part.scratch,
+            part.row_scratch, part.z, part.zd, part.sums, now[k], now, then[k], then,
+        )  # fmt: skip
+
+    def steps(self, pool: ThreadPoolExecutor, count: int, h: float, t: float) -> None:
+        """Take ``count`` steps of ``h`` from ``t`` [s] on all threads. Raises StepError."""
+        calls = [pool.submit(self.entry, *self.arguments(k, count, h)) for k in range(self.threads)]
+        status = {int(call.result()) for call in calls}
+        if status != {0}:
+            named = next(filter(None, (part.weightless() for part in self.parts)), "a coordinate of the trunk")
+            raise StepError(
+                f"the motion is not finite after t = {t:g}; a shorter step may help"
+                if status == {NOT_FINITE}
+                else f"{named} can move without inertia after t = {t:g}; give what moves there a mass"
+            )
+        self.epoch += 4 * count
+
+
+def run_threads(
+    system: System,
+    z: Array,
+    zd: Array,
+    times: Array,
+    h: float,
+    threads: int,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+) -> Result:
+    """Return the Result of ``run`` with threads of this process in place of ranks.
+
+    Parameters
+    ----------
+    system : System
+        Compiled System.
+    z : ndarray
+        Coordinates (n,) at the start, which satisfy the loops.
+    zd : ndarray
+        Rates (n,) at the start, which satisfy the loops.
+    times : ndarray
+        Times of the samples (k,) [s]; the first is the start.
+    h : float
+        Largest step [s].
+    threads : int
+        Number of threads; each needs a core of its own.
+    alpha : float, default 0.0
+        Baumgarte's gain of the rate of the violation [1/s].
+    beta : float, default 0.0
+        Baumgarte's gain of the violation [1/s].
+
+    Returns
+    -------
+    Result
+        Channels of a run of this System, the same numbers as those of ``run``.
+
+    Raises
+    ------
+    InputError
+        For more threads than branches, and for functions of time, which threads cannot call.
+    StepError
+        For a coordinate without inertia, or a motion that is not finite.
+
+    Examples
+    --------
+    >>> result = run_threads(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3, 2)  # doctest: +SKIP
+    """
+    check_times(times, h)
+    work = Threads(system, threads, alpha, beta)
+    work.begin(z, zd)
+    rows = [[part.state()] for part in work.parts]
+    with ThreadPoolExecutor(threads) as pool:
+        for begin, end in pairwise(times):
+            count = int(np.ceil((end - begin) / h * (1.0 - 1e-12)))
+            work.steps(pool, count, float(end - begin) / count, float(begin))
+            for row, part in zip(rows, work.parts, strict=True):
+                row.append(part.state())
+    parts = [(part.coordinates, part.references, np.array(row)) for part, row in zip(work.parts, rows, strict=True)]
+    return recursion_result(system, times, parts, work.split, alpha, beta)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.recursive.border import at_frames, balance, frame_ends, massless, rows_on_coordinates
+from rtmbs.recursive.reduced_system import at_frames, balance, frame_ends, massless, rows_on_coordinates
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.tables import GRAVITY_SLOT
 

@@ -1,14 +1,25 @@
-"""Bodies of one rank: tables of its branches and the trunk, and the arguments of its kernels."""
+"""Bodies of one rank: tables of its branches and the trunk, segments, and moving frames.
 
-from typing import Any
+Bodies of one rank: tables of its branches and the trunk, and the arguments of its kernels.
+
+Tables of a rank with moving frames: roots of its segments, and bodies of other ranks that its forces look at.
+
+A frame is six dofs on ground, three slides and a rotation, and has the pose and velocity that another rank tells. The
+root of a segment is the second half of the body that the segment hangs on. A frame that a force looks at has no mass.
+
+Kernels of moving frames: poses relative to the root of a segment, told to all ranks, and the frames placed by them.
+
+A post has 18 numbers: its rotation (9), its origin (3), the velocity of its origin (3) and its angular velocity (3).
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.border import lay_border, massless, scratch_of
-from rtmbs.recursive.frame_kernels import POST, FrameLayout, place_frames, tell_posts
+from rtmbs.jit.compiled import entry_for, inlined_kernel, kernel
+from rtmbs.jit.struct import struct
 from rtmbs.recursive.part_kernels import (
     DRIVEN,
     END,
@@ -21,16 +32,241 @@ from rtmbs.recursive.part_kernels import (
 )
 from rtmbs.recursive.partition import Split
 from rtmbs.recursive.recursion import DEPENDENT
-from rtmbs.recursive.segments import FRAME, Expanded, Posts, expanded, posts_of
+from rtmbs.recursive.reduced_system import lay_border, massless, scratch_of
+from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import restricted, select_rows
 from rtmbs.system.origins import no_origins
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import PRISMATIC, ROTATION, Connectors, Dofs, Tables
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+FRAME = 6  # dofs of a frame
+HALF = 0.5  # of the mass of a shared body, on each of its two sides
+
+
+class Posts(NamedTuple):
+    """The bodies whose poses ranks tell each other, in an order that all ranks share: roots of segments first."""
+
+    body: Integers  # (p,) dof
+    owner: Integers  # (p,) rank that has it
+    above: Integers  # (p,) number of the segment that it is in, -1 on branches
+
+
+class Expanded(NamedTuple):
+    """Tables with frames, and the order of the dofs that a rank takes of them."""
+
+    tables: Tables
+    order: Integers  # trunk, roots of segments, own dofs, frames that forces look at
+    segments: Integers  # numbers of the rank's segments
+    seen: Integers  # numbers of the posts that forces look at
+
+
+def owners(split: Split, n: int) -> Integers:
+    """Return the rank of every dof (n,); -1 for the trunk."""
+    owner = np.full(n, -1, np.int64)
+    for rank, share in enumerate(split.shares):
+        owner[share] = rank
+    return owner
+
+
+def posts_of(tables: Tables, split: Split) -> Posts:
+    """Return the posts of a mechanism."""
+    n = len(tables.dofs.kind)
+    owner, number = owners(split, n), np.full(n, -1, np.int64)
+    for k, segment in enumerate(split.segments):
+        number[segment.dofs] = k
+    a, b = parted(tables, owner)
+    looked_at = np.unique(np.concatenate([a, b]))
+    body = np.concatenate([np.array([one.attach for one in split.segments], np.int64), looked_at])
+    return Posts(body, owner[body], number[body])
+
+
+def parted(tables: Tables, owner: Integers) -> tuple[Integers, Integers]:
+    """Return dofs a and b of the forces between bodies of two ranks."""
+    a, b = (np.maximum(side, -1) for side in (tables.connectors.a, tables.connectors.b))
+    rank_a, rank_b = (np.where(side >= 0, owner[side], -1) for side in (a, b))
+    which = (rank_a != rank_b) & (rank_a >= 0) & (rank_b >= 0)
+    which[tables.closures.connector] = False
+    return a[which], b[which]
+
+
+def expanded(tables: Tables, split: Split, posts: Posts, rank: int) -> Expanded:
+    """Return the tables of a mechanism with the frames of a rank, without cut joints and drivers."""
+    n, count = len(tables.dofs.kind), len(split.segments)
+    owner = owners(split, n)
+    mine = [k for k in range(count) if owner[split.segments[k].dofs[0]] == rank]
+    connectors, seen = own_connectors(tables, split, posts, owner, rank, n + FRAME * len(mine))
+    dofs = with_frames(tables.dofs, len(mine) + len(seen), int(tables.dofs.reference.max(initial=-1)) + 1)
+    for place, k in enumerate(mine):
+        hang(dofs, split.segments[k].attach, split.segments[k].dofs, n + FRAME * place + FRAME - 1)
+    for segment in split.segments:
+        for name in ("mass", "inertia"):
+            getattr(dofs, name)[segment.attach] *= HALF
+    trunk = np.zeros(n + 1, np.bool_)
+    trunk[split.trunk] = trunk[-1] = rank > 0
+    forces = select_rows(tables.joint_forces, ~trunk[tables.joint_forces.dof])
+    drivers = select_rows(tables.drivers, np.zeros(len(tables.drivers.dof), np.bool_))
+    none = np.full(len(dofs.kind) - n, -1, np.int64)
+    balance = tables.balance._replace(component=np.concatenate([tables.balance.component, none]))
+    roots, frames = np.arange(n, n + FRAME * len(mine)), np.arange(n + FRAME * len(mine), len(dofs.kind))
+    order = np.concatenate([split.trunk, roots, split.shares[rank], frames])
+    new = tables._replace(dofs=dofs, connectors=connectors, joint_forces=forces, drivers=drivers, balance=balance)
+    return Expanded(new, order, np.array(mine, np.int64), seen)
+
+
+def own_connectors(
+    tables: Tables, split: Split, posts: Posts, owner: Integers, rank: int, first: int
+) -> tuple[Connectors, Integers]:
+    """Return the connectors of the forces of a rank, and the posts of other ranks that these look at.
+
+    Forces on the trunk alone belong to rank 0. The frames of posts begin at dof ``first``.
+    """
+    connectors, count = tables.connectors, len(split.segments)
+    ends = [np.maximum(side, -1) for side in (connectors.a, connectors.b)]
+    common = np.zeros(len(owner) + 1, np.bool_)
+    common[split.trunk] = common[-1] = True
+    place = {int(body): count + k for k, body in enumerate(posts.body[count:])}
+    is_mine = [~common[side] & (owner[side] == rank) for side in ends]
+    is_others = [~common[side] & (owner[side] != rank) for side in ends]
+    keep = is_mine[0] | is_mine[1] | ((rank == 0) & common[ends[0]] & common[ends[1]])
+    keep[tables.closures.connector] = False
+    foreign = [keep & far for far in is_others]
+    seen = np.unique([place[int(i)] for side, far in zip(ends, foreign, strict=True) for i in side[far]]).astype(
+        np.int64
+    )
+    frame = {int(posts.body[p]): first + FRAME * k + FRAME - 1 for k, p in enumerate(seen)}
+    for side, far in zip(ends, foreign, strict=True):
+        side[far] = [frame[int(i)] for i in side[far]]
+        side[~keep] = -1
+    return connectors._replace(a=ends[0], b=ends[1]), seen
+
+
+def with_frames(dofs: Dofs, count: int, references: int) -> Dofs:
+    """Return the dofs with ``count`` massless frames behind them; new reference rotations follow ``references``."""
+    n, size = len(dofs.kind), FRAME * count
+    first = np.repeat(n + FRAME * np.arange(count), FRAME)  # dof of each frame
+    k = np.tile(np.arange(FRAME), count)
+    here = n + np.arange(size)
+    more = {
+        "kind": np.where(k < 3, PRISMATIC, ROTATION),
+        "parent": np.where(k > 0, here - 1, -1),
+        "base": np.where(k > 3, first + 2, np.where(k > 0, here - 1, -1)),
+        "tip": np.where(k < 3, here, first + FRAME - 1),
+        "offset_rotation": np.tile(np.eye(3), (size, 1, 1)),
+        "axis": np.eye(3)[k % 3],
+        "reference": np.where(k == 3, references + np.repeat(np.arange(count), FRAME), -1),
+    }
+    columns = {}
+    for name in dofs._fields:
+        old = getattr(dofs, name)
+        new = more[name] if name in more else np.zeros((size, *old.shape[1:]))
+        columns[name] = np.concatenate([old, np.asarray(new, old.dtype).reshape(size, *old.shape[1:])])
+    return Dofs(**columns)
+
+
+def hang(dofs: Dofs, body: int, below: Integers, root: int) -> None:
+    """Let the dofs ``below`` a body hang on the frame that ends in dof ``root``, which takes a half of the body."""
+    for name in ("parent", "base"):
+        column = getattr(dofs, name)
+        column[below] = np.where(column[below] == body, root, column[below])
+    for name, share in (("mass", HALF), ("mass_center", 1.0), ("inertia", HALF)):
+        getattr(dofs, name)[root] = share * getattr(dofs, name)[body]
+
+
+POST = 18  # numbers of a post
+
+
+@struct
+class FrameLayout(NamedTuple):
+    """Places of posts and frames on a rank, in the order of the posts."""
+
+    owner: Integers  # (p,) int64: rank that tells it
+    above: Integers  # (p,) int64: post of the root of the segment that it is in, or -1
+    own: Integers  # (p,) int64: own dof, or -1
+    frame: Integers  # (p,) int64: first dof of the frame that is placed there, or -1
+    reference: Integers  # (p,) int64: its reference rotation
+
+
+@kernel
+def tell_posts(tables, frames, R0, ws, message):
+    """Write the own posts relative to the roots of their segments, which stand still at the global origin."""
+    mine = 0
+    for p in range(len(frames.own)):
+        mine += 1 if frames.own[p] >= 0 else 0
+        i = frames.frame[p]
+        if i >= 0:
+            for k in range(6):
+                ws.z[i + k] = ws.zd[i + k] = 0.0
+            for k in range(3):
+                for l in range(3):
+                    R0[frames.reference[p], k, l] = 1.0 if k == l else 0.0
+    if mine == 0:
+        return
+    forward_positions(tables, R0, ws.z, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
+    for p in range(len(frames.own)):
+        i, k = frames.own[p], POST * p
+        if i >= 0:
+            r, v, w = ws.r[i], ws.V[i, :3], ws.V[i, 3:]
+            for c in range(3):
+                for l in range(3):
+                    message[k + 3 * c + l] = ws.A[i, c, l]
+                message[k + 9 + c], message[k + 15 + c] = r[c], w[c]
+            message[k + 12] = v[0] + w[1] * r[2] - w[2] * r[1]
+            message[k + 13] = v[1] + w[2] * r[0] - w[0] * r[2]
+            message[k + 14] = v[2] + w[0] * r[1] - w[1] * r[0]
+
+
+@kernel
+def place_frames(frames, messages, posts, R0, ws):
+    """Compose the posts of all ranks, root by root, and give the rank's frames their poses and velocities."""
+    for p in range(len(frames.own)):
+        if frames.above[p] >= 0:
+            carry(posts, p, frames.above[p], messages, frames.owner[p])
+        else:
+            for c in range(POST):
+                posts[p, c] = messages[frames.owner[p], POST * p + c]
+        i = frames.frame[p]
+        if i >= 0:
+            for c in range(3):
+                ws.z[i + c], ws.zd[i + c], ws.z[i + 3 + c] = posts[p, 9 + c], posts[p, 12 + c], 0.0
+                turn = 0.0
+                for l in range(3):
+                    R0[frames.reference[p], c, l] = posts[p, 3 * c + l]
+                    turn += posts[p, 3 * l + c] * posts[p, 15 + l]
+                ws.zd[i + 3 + c] = turn
+
+
+@inlined_kernel
+def carry(posts, p, root, messages, owner):
+    """Turn a post that ``owner`` told relative to a root into one relative to ground; the root's post is already."""
+    first = POST * p
+    for c in range(3):
+        for l in range(3):
+            total = 0.0
+            for k in range(3):
+                total += posts[root, 3 * c + k] * messages[owner, first + 3 * k + l]
+            posts[p, 3 * c + l] = total
+    for c in range(3):
+        arm, v, w = 0.0, 0.0, 0.0
+        for k in range(3):
+            share = posts[root, 3 * c + k]
+            arm += share * messages[owner, first + 9 + k]
+            v += share * messages[owner, first + 12 + k]
+            w += share * messages[owner, first + 15 + k]
+        posts[p, 9 + c], posts[p, 12 + c], posts[p, 15 + c] = arm, v, w + posts[root, 15 + c]
+    x, y, z = posts[p, 9], posts[p, 10], posts[p, 11]
+    a, b, c = posts[root, 15], posts[root, 16], posts[root, 17]
+    posts[p, 12] += posts[root, 12] + b * z - c * y
+    posts[p, 13] += posts[root, 13] + c * x - a * z
+    posts[p, 14] += posts[root, 14] + a * y - b * x
+    for k in range(3):
+        posts[p, 9 + k] += posts[root, 9 + k]
+
 
 TWIST = 6  # border unknowns of a cut joint: its relative twist about the global origin
 

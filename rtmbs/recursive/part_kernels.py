@@ -17,8 +17,8 @@ from rtmbs.jit.compiled import inlined_kernel, kernel
 from rtmbs.jit.intrinsics import count_up, give_way, read
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.spatial import cross3, force_at, load3, place, store6
-from rtmbs.recursive.least_squares import factor_border, solve_border
 from rtmbs.recursive.passes import factor_down_to, load_down_to, place_bodies, place_rows, respond
+from rtmbs.recursive.reduced_system import factor_border, solve_border
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations

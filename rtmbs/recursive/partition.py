@@ -18,7 +18,7 @@ from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.errors import InputError
 from rtmbs.model.model import Model
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 

@@ -23,7 +23,7 @@ from rtmbs.numerics.spatial import (
     sub3,
     symmetric_times,
 )
-from rtmbs.recursive.least_squares import factor_border, solve_border
+from rtmbs.recursive.reduced_system import factor_border, solve_border
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities
 from rtmbs.semirecursive.evaluation import evaluate_residual

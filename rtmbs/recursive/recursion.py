@@ -7,8 +7,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.border import Border, balance, border_of, massless, scratch_of
 from rtmbs.recursive.passes import INDEFINITE, accelerations_here, judge, leave, load_bodies, respond
+from rtmbs.recursive.reduced_system import Border, balance, border_of, massless, scratch_of
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]

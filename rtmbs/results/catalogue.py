@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rtmbs.errors import warn, with_count
 from rtmbs.results.channel import TIME, Entry, Source, resolve_names
-from rtmbs.results.contact_channels import contact_sources, rigid_sources
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import (
+    contact_sources,
     coupler_sources,
     driver_sources,
     energy_sources,
     force_sources,
     reaction_sources,
+    rigid_sources,
     state_sources,
     violation_sources,
 )
 from rtmbs.results.motion_channels import body_sources, joint_sources, marker_sources, momentum_sources
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 

@@ -17,10 +17,9 @@ from rtmbs.core.notebook import table_html
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.channel import QUATERNION, TIME, Array, Channel, units_of
 from rtmbs.results.curves import Curve, abscissa, components, curves_of, panels_of
-from rtmbs.results.exports import needed
 from rtmbs.results.figure import Look, draw, save_figure
-from rtmbs.results.result import Result
-from rtmbs.results.selection import interpolated, span
+from rtmbs.results.result import Result, interpolated, span
+from rtmbs.results.tables import needed
 
 SAME_TIME = 1e-9  # of the shortest distance of samples: times nearer than that are one
 ENOUGH = 2  # common times; with fewer the union of times is taken

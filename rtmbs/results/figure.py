@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.reading import reason
+from rtmbs.core.files import reason
 from rtmbs.errors import InputError
 from rtmbs.results.channel import TIME, Record
 from rtmbs.results.curves import (
@@ -30,7 +30,7 @@ from rtmbs.results.curves import (
     spread,
     thinned,
 )
-from rtmbs.results.exports import needed
+from rtmbs.results.tables import needed
 
 PICTURES = (".png", ".pdf", ".svg")
 SIZES = {"column": (89.0, 67.0), "page": (183.0, 120.0), "slide": (254.0, 143.0)}  # [mm]

@@ -1,6 +1,6 @@
 """Files of results: the format by the ending of the name, ``npz`` archives, and tables of comma-separated values.
 
-HDF5 stands in ``hdf5.py``, Parquet in ``parquet.py``. An ``npz`` file holds every channel by its name, with a table of
+HDF5 stands in ``hdf5.py``, Parquet in ``tables.py``. An ``npz`` file holds every channel by its name, with a table of
 axes and units, and no pickle. A table is for other programs and is not read again. Stores take the blocks of a record
 during a run: in memory, in HDF5, or in a table.
 """
@@ -16,17 +16,15 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from rtmbs.core.archive import CHECKSUM, read_archive, write_archive
-from rtmbs.core.archive import FORMAT as FORMAT_KEY
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, opened, reason
+from rtmbs.core.files import CHECKSUM, DamagedFile, opened, read_archive, reason, replacing, write_archive
+from rtmbs.core.files import FORMAT as FORMAT_KEY
 from rtmbs.errors import InputError, ResultError, shown
-from rtmbs.results import hdf5, parquet
+from rtmbs.results import hdf5, tables
 from rtmbs.results.channel import TIME, Array, Channel, Contents, Record, Source, StoredValues
 
 CSV_SUFFIX = ".csv"
 CSV_ROWS = 1000  # formatted at once
-READ = (".npz", *hdf5.SUFFIXES, parquet.SUFFIX)  # how the names of files that hold a result end
+READ = (".npz", *hdf5.SUFFIXES, tables.SUFFIX)  # how the names of files that hold a result end
 WRITTEN = (*READ, CSV_SUFFIX)
 NPZ_FORMAT = 2
 HEAD = ("model", "fingerprint", "outcome_names", "warning_names")  # words
@@ -42,8 +40,8 @@ def save(result: Record, path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if ending in hdf5.SUFFIXES:
         hdf5.save_hdf5(result, path)
-    elif ending == parquet.SUFFIX:
-        parquet.save_parquet(result, path)
+    elif ending == tables.SUFFIX:
+        tables.save_parquet(result, path)
     elif ending == CSV_SUFFIX:
         save_csv(result, path)
     else:
@@ -57,8 +55,8 @@ def check_form(path: str | Path) -> None:
         raise InputError(f"result file {str(path)!r} ends in {ending!r}; the forms are {', '.join(WRITTEN)}")
     if ending in hdf5.SUFFIXES:
         hdf5.needed(path)
-    elif ending == parquet.SUFFIX:
-        parquet.pyarrow(path)
+    elif ending == tables.SUFFIX:
+        tables.pyarrow(path)
 
 
 def load(path: str | Path) -> Contents:
@@ -70,8 +68,8 @@ def load(path: str | Path) -> Contents:
     ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     if ending in hdf5.SUFFIXES:
         return hdf5.load_hdf5(path)
-    if ending == parquet.SUFFIX:
-        return parquet.load_parquet(path)
+    if ending == tables.SUFFIX:
+        return tables.load_parquet(path)
     if ending == CSV_SUFFIX:
         raise ResultError(
             f"result file {str(path)!r} is a table for other programs; save the result as .npz or .h5 too"

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import DamagedFile, from_json, opened, reason
+from rtmbs.core.files import DamagedFile, from_json, opened, reason, replacing
 from rtmbs.errors import InputError, ResultError
 from rtmbs.results.channel import TIME, Array, Channel, Contents, Record, Source, StoredValues
 from rtmbs.results.hdf5_check import CHANNELS, TABLE, ClosedView, check_form

@@ -22,8 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rtmbs.core.memory import bound_memory
-from rtmbs.core.reading import DamagedFile, opened
+from rtmbs.core.bounds import bound_memory
+from rtmbs.core.files import DamagedFile, opened
 from rtmbs.errors import ResultError
 
 CHANNELS, TABLE = "channels", "blocks"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rtmbs.numerics.linear.rank import dependence, find_pivots, independent_square, solved, sparse_pivots
-from rtmbs.results.body_graph import body_numbers, closure_ends
+from rtmbs.results.samples import body_numbers, closure_ends
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import PRISMATIC

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError
-from rtmbs.robotics.loop_kernels import solve_lower, solve_upper
+from rtmbs.robotics.kernels import solve_lower, solve_upper
 
 Array = NDArray[np.float64]
 

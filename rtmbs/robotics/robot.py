@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.robotics.constrained import ConstrainedMotion, accelerations_of_trees, constrained_accelerations
-from rtmbs.robotics.inverse_kinematics import InverseKinematics, solve
+from rtmbs.robotics.inverse_kinematics import InverseKinematics, MarkerFit, MarkerTrajectories, fit_markers, solve
 from rtmbs.robotics.kinematics import Axes, RobotKinematics, check_axes, check_same, in_axes
-from rtmbs.robotics.motion_capture import MarkerFit, MarkerTrajectories, fit_markers
 from rtmbs.robotics.scans import PoseScan, null_spaces, random_poses, rows_of, scan, scan_rows
 
 Array = NDArray[np.float64]

@@ -36,7 +36,7 @@ from rtmbs.semirecursive.contact_sets import (
     turn_of_bristle,
 )
 from rtmbs.semirecursive.force_kernels import add_connector_column, end_motion
-from rtmbs.system.contact_set_tables import (
+from rtmbs.system.contact_tables import (
     ACROSS,
     ALONG,
     BACK,

@@ -25,7 +25,7 @@ from rtmbs.numerics.spatial import (
     sub6,
 )
 from rtmbs.semirecursive.law_states import EXACT, ROUGH, ROUNDS
-from rtmbs.system.contact_set_tables import (
+from rtmbs.system.contact_tables import (
     ACROSS,
     ALONG,
     BACK,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import NotFinite, SingularTangent, Sizes, Turned
 from rtmbs.integrators.settings import OWN, PAPER, StateArrays
-from rtmbs.numerics.linear.dense_solver import DenseSolver
-from rtmbs.numerics.linear.solver import LinearSolver, Unsolved
+from rtmbs.numerics.linear.solver import DenseSolver, LinearSolver, Unsolved
 from rtmbs.numerics.linear.sparse_solver import SparseMatrix, SparseSolver
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through

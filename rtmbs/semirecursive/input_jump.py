@@ -69,9 +69,9 @@ def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
 
     The forces r that ``u`` leaves over are answered by x = -N^-1 r. That leaves the share s = E / (1 + E) of r, with
     E = h/2 M^-1 C + h^2/4 M^-1 K and the way from here to the iterate. What is left is answered again. Two answers are
-    enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the largest. A
-    stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the first
-    x, which is N^-1 M of all. Loops are those of N.
+    enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the largest.
+    A stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the
+    first x, which is N^-1 M of all. Loops are those of N.
     """
     q4 = 0.25 * settings.h * settings.h
     evaluate_at(tables, u, begun, begun.zdd, ws)

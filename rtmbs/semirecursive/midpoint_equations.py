@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import PAPER
-from rtmbs.numerics.rotations.vectors import turn_between
+from rtmbs.numerics.rotations.quaternions import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
 from rtmbs.semirecursive.contacts import slip_between
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations

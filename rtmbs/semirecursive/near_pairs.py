@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.spatial import dot3, load3, load6, place, point_velocity, rotate, sub3
-from rtmbs.system.contact_set_tables import BRISTLES
+from rtmbs.system.contact_tables import BRISTLES
 from rtmbs.system.tables import Tables
 
 Array = Any

@@ -13,7 +13,7 @@ from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
 from rtmbs.semirecursive.law_kernels import set_inputs
 from rtmbs.semirecursive.law_states import PLAIN, begin_search, correction, evaluate_recorded, read_slopes, search
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
-from rtmbs.system.contact_set_tables import RELAXES
+from rtmbs.system.contact_tables import RELAXES
 from rtmbs.system.law_tables import ACTS, BEGINS, COUNT, INPUT, LOOKS, PLACE, STATE
 from rtmbs.system.tables import FRAME_INPUTS
 

@@ -7,7 +7,7 @@ import numpy as np
 from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
-from rtmbs.system.contact_set_tables import COLUMNS, states_of_sets
+from rtmbs.system.contact_tables import COLUMNS, states_of_sets
 from rtmbs.system.law_tables import BEGINS, COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 

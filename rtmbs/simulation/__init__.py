@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from rtmbs.core.keywords import lazily
+from rtmbs.core.names import lazily
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation as Simulation

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import CONTACT, LOAD
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.results.body_motion import body_motion
-from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.motion_channels import body_motion
 from rtmbs.results.reactions import reaction_values
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.system import System

@@ -18,9 +18,8 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.sample_kernels import ATTITUDE, COORDINATE, PLACE, TURN, read_instant
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.state import State, is_usual
 from rtmbs.system.system import System

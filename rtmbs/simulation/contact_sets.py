@@ -12,7 +12,7 @@ from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.near_pairs import find_near, keep_pairs, pair_scratch, passing_pair, same_pairs
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.state import State
-from rtmbs.system.contact_set_tables import FORCE, GAP, MIDDLE, NORMAL, REACH, TOUCHES
+from rtmbs.system.contact_tables import FORCE, GAP, MIDDLE, NORMAL, REACH, TOUCHES
 from rtmbs.system.system import System
 
 DEEPEST = 0.01  # of the radius: a deeper pair cannot have met within a step that saw it

@@ -14,9 +14,8 @@ from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk, first
 from rtmbs.methods import Capability, demand
 from rtmbs.results.catalogue import sources
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
@@ -54,7 +53,7 @@ from rtmbs.simulation.step_choice import (
     small_step_remedy,
     take_batch,
 )
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables

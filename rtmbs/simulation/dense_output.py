@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.numerics.rotations.vectors import Array, body_rates, turn_between, turned, vector_rates
+from rtmbs.numerics.rotations.quaternions import Array, body_rates, turn_between, turned, vector_rates
 from rtmbs.system.tables import Dofs
 
 POWERS = np.arange(6.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
-from rtmbs.numerics.rotations.vectors import Array, turned
+from rtmbs.numerics.rotations.quaternions import Array, turned
 from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.step_choice import Batch
 from rtmbs.system.system import System

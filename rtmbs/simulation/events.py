@@ -12,8 +12,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number, switches
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.simulation.access import CHANGE, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.zeros import EPS, Found, rounding, zeros_within

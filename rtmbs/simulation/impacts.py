@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rtmbs.contact.gaps import CLOSED
 from rtmbs.errors import InputError
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.locks import close_contacts
 from rtmbs.simulation.events import NEVER, Event, EventError, Instant

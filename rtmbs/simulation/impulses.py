@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rtmbs.contact.locks import LOCKED
 from rtmbs.errors import InputError, StartError, UnknownNameError, shown, unknown_name
 from rtmbs.model.checks import numbers
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import Contradiction, Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.locks import hold_pose, release

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import LOAD
+from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD
 from rtmbs.model.checks import as_floats
-from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.simulation.jumps import FINITE
 from rtmbs.simulation.renewed_contacts import is_of_patch
 from rtmbs.state import State

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.numerics.rotations.vectors import Array, turn_between
+from rtmbs.numerics.rotations.quaternions import Array, turn_between
 from rtmbs.system.tables import Dofs
 
 SEVERAL = 8  # steps that tell rounding from a motion

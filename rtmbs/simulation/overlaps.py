@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import warn
-from rtmbs.results.contact_channels import touch_motion
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import one_sample
+from rtmbs.results.force_channels import touch_motion
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.system.tables import GRAVITY_SLOT
 
 MOVES = 1e-3  # of an acceleration [m/s^2, rad/s^2]: below it something else holds the bodies where they are

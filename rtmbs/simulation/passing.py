@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.contact.pairs import TouchLaw
-from rtmbs.model.laws import Kinematics
-from rtmbs.results.contact_channels import touch_kinematics
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.model.forces import Kinematics
+from rtmbs.results.force_channels import touch_kinematics
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.state import State
 from rtmbs.system.system import ForceInfo, System
 from rtmbs.system.tables import PRISMATIC, Array, Tables

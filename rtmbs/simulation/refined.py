@@ -21,12 +21,11 @@ from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.numerics.rotations.vectors import turn_between, turned
+from rtmbs.numerics.rotations.quaternions import turn_between, turned
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, units_of
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.samples import OF_STATE, Samples, one_sample
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples, one_sample
 from rtmbs.simulation.jumps import NONE, Piece, jump_times, pieces
 from rtmbs.simulation.local_error import Track, increments
 from rtmbs.simulation.observers.observer import Schedule

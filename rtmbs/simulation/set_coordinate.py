@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StartError, StateError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
-from rtmbs.model.joint import MOST_TURNS, in_degrees
+from rtmbs.model.joints import MOST_TURNS, in_degrees
 from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.start.assembly import Assembly

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
-from rtmbs.core.names import Keyed
+from rtmbs.core.names import Keyed, StrictAttributes
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import InputError, shown, warn, with_count
 from rtmbs.integrators.checks import step_size, switches
@@ -21,7 +21,6 @@ from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import KEPT_WHOLE, PASSED, Chunk, first, take_row
 from rtmbs.jit.compile_progress import announced
 from rtmbs.methods import Capability, capabilities_of, demand
-from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

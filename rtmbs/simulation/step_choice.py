@@ -17,8 +17,7 @@ from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
 from rtmbs.integrators.settings import Chunk, chunk_for, first, take_row
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import units_of
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.events import moment_of
 from rtmbs.simulation.local_error import Noise, Past, Track, increments, local_errors

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.forces.kind import integers
+from rtmbs.model.body import Marker, reference_distance
 from rtmbs.model.constraints import Coupler
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import Fixed
-from rtmbs.model.markers import Marker, reference_distance
+from rtmbs.model.joints import Fixed, Joint
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.input_slots import Slots, sample

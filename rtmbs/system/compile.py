@@ -16,10 +16,10 @@ from rtmbs.contact.gaps import CLOSED, SLIP, CoordinateGap, PointGap
 from rtmbs.contact.locks import LOCKED, CoordinateLock, PoseLock
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
-from rtmbs.model.contacts import KnifeEdge, RollingContact
+from rtmbs.model.constraints import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription, characteristic_length
-from rtmbs.model.joint import Joint
-from rtmbs.model.laws import Law
+from rtmbs.model.forces import Law
+from rtmbs.model.joints import Joint
 from rtmbs.model.shapes import Looks
 from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.closure_tables import (
@@ -34,8 +34,7 @@ from rtmbs.system.closure_tables import (
 )
 from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.contact_set_tables import build_contact_sets
-from rtmbs.system.contact_tables import build_contacts, tabulate_contacts
+from rtmbs.system.contact_tables import build_contact_sets, build_contacts, tabulate_contacts
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
 from rtmbs.system.input_slots import Slots

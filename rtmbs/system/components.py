@@ -23,7 +23,7 @@ from rtmbs.core.remembered import by_content
 from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.numerics.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
-from rtmbs.system.contact_set_tables import no_contact_sets
+from rtmbs.system.contact_tables import no_contact_sets
 from rtmbs.system.law_tables import kept_states, no_program, state_dofs
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out

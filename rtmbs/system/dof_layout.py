@@ -14,8 +14,8 @@ from rtmbs.model.body import Body
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.constraints import Driver
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.joints import ROTATION as ROTATIONS
+from rtmbs.model.joints import Initial, Joint
 from rtmbs.system.input_slots import sample
 from rtmbs.system.system import Array, Integers, Mask
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Dofs

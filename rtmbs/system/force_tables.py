@@ -13,13 +13,11 @@ import numpy as np
 from rtmbs.errors import ModelError
 from rtmbs.forces.kind import ConnectorEnd, table_of
 from rtmbs.forces.register import KINDS, Forces
-from rtmbs.model.body import Body
+from rtmbs.model.body import Body, Marker
 from rtmbs.model.constraints import Driver
 from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force, ForceLaw
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import Prismatic, Revolute
-from rtmbs.model.markers import Marker
+from rtmbs.model.joints import Joint, Prismatic, Revolute
 from rtmbs.model.profiles import Given, Motion, Profile
 from rtmbs.system.dof_layout import ConnectorList, DofLayout
 from rtmbs.system.input_slots import Slots

@@ -30,8 +30,7 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.forces import Force
-from rtmbs.model.laws import Law
+from rtmbs.model.forces import Force, Law
 from rtmbs.numerics.linear.symbolic import entries
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import ends

@@ -37,10 +37,8 @@ from rtmbs.model.captured import Writes, function_behind
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.constraints import MOST, Constraint, JointPose, Pose
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.forces import Force
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import Prismatic
-from rtmbs.model.laws import JointKinematics, Kinematics, Law
+from rtmbs.model.forces import Force, JointKinematics, Kinematics, Law
+from rtmbs.model.joints import Joint, Prismatic
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS

@@ -14,9 +14,8 @@ from rtmbs.contact.bearing import Bearing
 from rtmbs.contact.gaps import CoordinateGap, PointGap
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count
-from rtmbs.model.joint import Joint
-from rtmbs.model.joints import JointType
-from rtmbs.model.model_changes import Origin
+from rtmbs.model.description import Origin
+from rtmbs.model.joints import Joint, JointType
 from rtmbs.model.shapes import Looks
 from rtmbs.system.tables import Tables
 from rtmbs.system.topology import Topology

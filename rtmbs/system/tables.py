@@ -228,7 +228,7 @@ class JointForces(NamedTuple):
 class Laws(NamedTuple):
     """Force laws written by the user, all recorded ones in one program; in the order of the rows: recorded, called.
 
-    A law between two frames takes FRAME_INPUTS inputs, in the order of ``model.laws.Kinematics``. The others, on joint
+    A law between two frames takes FRAME_INPUTS inputs, in the order of ``forces.Kinematics``. The others, on joint
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32
@@ -271,7 +271,7 @@ class ContactSets(NamedTuple):
     pair_pointer: Array  # (g + 1,) int64: room for pairs
     slot: Array  # (g,) int64: first input slot of the pairs
     friction: Array  # (g,) int64: input slot of the coefficient
-    law: Array  # (g, 7) see ``system/contact_set_tables.py``
+    law: Array  # (g, 7) see ``system/contact_tables.py``
     first: Array  # (1,) int64: first state of the first pair
 
 

@@ -1,16 +1,58 @@
-"""Joints of an axle at a displaced pose: their linear equations for the twists of parts and moves of hard points."""
+"""Joints of an axle: their equations, branches, rod lengths, and bushings in their place.
 
-from collections.abc import Mapping
+Joints of an axle at a displaced pose: their linear equations for the twists of parts and moves of hard points.
+
+Lengths of rods that the user of a car gave, in place of those at design.
+
+Branches of suspensions: a car is refused whose axle is assembled beyond a singular pose, or far from its design.
+
+The joints of one side and the travel of its wheel are as many equations as its parts have freedoms. Their determinant
+is zero where the axle is singular, so a motion from design that meets no singular pose keeps its sign. An axle with
+more or less equations than freedoms is judged by the turns of its parts alone.
+
+Bushings in place of the ideal joints of an axle: compliant hinges, balls and rods.
+
+The axes of a bushing at a joint with an axis are x along it, y square to it and to the z axis of the chassis, and z.
+Elsewhere they are those of the chassis. The right side has the mirror image. Parts that lose their last joint get six
+coordinates of their own.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.errors import ModelError
+from rtmbs.errors import ModelError, StartError, shown, unknown_name, warn
+from rtmbs.model import Bushing, Floating, Model, Rod, SpringDamper
+from rtmbs.model.body import reference_distance
 from rtmbs.model.checks import Array
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection, square_to
-from rtmbs.vehicle.rod_lengths import changed_rods
+from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.system.system import System
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, square_to
 
 Car = Any  # rtmbs.vehicle.Car, which this file serves
+AS_DESIGNED = 1e-9  # relative difference of lengths
+
+
+def changed_rods(car: Car) -> Iterator[tuple[str, Rod]]:
+    """Yield the rods that are not as long as their ends are apart at design."""
+    for name, rod in car.rods.items():
+        apart = reference_distance(*rod.between)
+        if abs(rod.length - apart) > AS_DESIGNED * apart:
+            yield name, rod
+
+
+def keep_rods(car: Car, other: Car) -> Car:
+    """Give another car of the same data the lengths of rods that the user changed, and return it."""
+    for name, rod in changed_rods(car):
+        if name in other.rods:
+            other.rods[name] = replace(other.rods[name], length=rod.length)
+    return other
+
+
 CENTRE = "wheel_centre"
 RANK = 1e-10  # of the joints' equations: what is smaller is no equation
 AGREE = 1e-7  # relative residual of joints that follow a move
@@ -157,3 +199,249 @@ class AxleJoints:
 def cross_matrix(x: Array) -> Array:
     """Return the matrix (3, 3) of the cross product with x."""
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+FARTHEST = 1.2  # [rad] of a part against the chassis: steered wheels turn by 1 rad at most
+SMALL = 0.3  # [rad] likewise with straight steering, by a rod of another length
+REGULAR = 1e-9  # least of the largest singular value: below, a determinant has no sign
+SIDES = {"fl": "front left", "fr": "front right", "rl": "rear left", "rr": "rear right"}
+
+
+class Found(NamedTuple):
+    """One side of an axle at a pose, both of an axle with a beam, or the steering."""
+
+    place: str
+    turns: dict[str, float]  # by body, against the chassis from design [rad]
+    other: bool  # another branch than at design
+    joints: dict[str, list[str]]  # hard points by body
+
+    @property
+    def worst(self) -> str:
+        """Body with the largest turn."""
+        return max(self.turns, key=self.turns.__getitem__)
+
+    @property
+    def wrong(self) -> str:
+        """What is wrong with the pose; empty for one that belongs to the design."""
+        turned = f"{self.worst} is turned by {self.turns[self.worst]:.3g} rad against the chassis"
+        if self.other:
+            return f"is on another branch than at design: {turned}"
+        return f"is far from its design: {turned}" if self.turns[self.worst] > FARTHEST else ""
+
+
+def check_assembly(car: Car, system: System) -> None:
+    """Refuse a car that is assembled on another branch by rods of other lengths or steering beyond its end.
+
+    It warns of large turns by such rods. A car as designed is closed at design, so it is not looked at.
+
+    Parameters
+    ----------
+    car : Car
+        Car.
+    system : System
+        Its compiled System.
+
+    Raises
+    ------
+    ModelError
+        For a car that cannot be assembled, or not on the branch of its design.
+    """
+    causes = [*(told_rod(name, rod) for name, rod in changed_rods(car)), *told_steering(car)]
+    if not causes or CHASSIS not in car.bodies:
+        return
+    cause = f"{'; '.join(causes)}; correct this, or the hard points"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sim = Simulation(system, h=car.options["h"] or 1e-3)
+    except StartError as error:
+        raise ModelError(f"car {car.name!r} cannot be assembled: {cause}") from error
+    for found in sides_at(car, sim):
+        if found.wrong:
+            raise ModelError(f"car {car.name!r}: the {found.place} is assembled, but it {found.wrong}; {cause}")
+        if found.turns[found.worst] > SMALL and car.steering_at(0.0) == 0.0:
+            warn(
+                f"car {car.name!r}: the assembly turns {found.worst} by {found.turns[found.worst]:.3g} rad against the "
+                f"chassis; {cause}"
+            )
+
+
+def check_rest(car: Car, sim: Any) -> None:
+    """Refuse a car at rest whose suspension is on another branch than at design, or far from it.
+
+    Parameters
+    ----------
+    car : Car
+        Car.
+    sim : Simulation
+        Simulation at rest.
+
+    Raises
+    ------
+    ModelError
+        For such a suspension; the message names the joints of the part that is turned most, with their hard points.
+    """
+    for found in sides_at(car, sim):
+        if found.wrong:
+            held = ", ".join(found.joints[found.worst])
+            raise ModelError(
+                f"car {car.name!r}: at rest the {found.place} {found.wrong}; correct the hard points {held}, or "
+                "springs and loads"
+            )
+
+
+def sides_at(car: Car, sim: Any) -> Iterator[Found]:
+    """Yield the steering and the sides of both axles at the pose of a Simulation."""
+    turn = rotations(sim[f"{CHASSIS}.orientation"])
+    place, frame = sim[f"{CHASSIS}.position"], np.asarray(car.bodies[CHASSIS].position)
+    steering = car.data.steering
+    names = [one.name for one in steering.parts]
+    turned = {name: turn.T @ rotations(sim[f"{name}.orientation"]) for name in names}
+    signs = [steering.determinant(one) for one in (turned, dict.fromkeys(names, np.eye(3)))]
+    turns = {name: angle_of(R) for name, R in turned.items()}
+    yield Found("steering", turns, signs[0] * signs[1] < 0.0, {name: ["of the steering"] for name in names})
+    for axle in ("front", "rear"):
+        for side in "l" if getattr(car.data, axle).shared else "lr":
+            joints = AxleJoints(car, axle, (), side)
+            poses, design = {}, {body: (at, np.eye(3)) for body, at in joints.design.items()}
+            for body in joints.bodies:
+                x, R = sim[f"{body}.position"], rotations(sim[f"{body}.orientation"])
+                poses[body] = frame + turn.T @ (x - place), turn.T @ R
+            turns = {body: angle_of(poses[body][1]) for body in joints.unknown}
+            if turns:
+                other = sign_of(joints, poses) * sign_of(joints, design) < 0.0
+                yield Found(f"{SIDES[joints.corner]} suspension", turns, other, points_of(joints))
+
+
+def points_of(joints: AxleJoints) -> dict[str, list[str]]:
+    """Return the hard points of the joints of each part, by body."""
+    axle, found = joints.axle, {}
+    for corner in joints.corners:
+        for part in (one.name for one in (*axle.parts, *axle.shared)):
+            held = [one for one in (*axle.connections, *axle.central) if part in (one.a, one.b) and one.kind != "free"]
+            names = [one.name if one.point_b is None else f"{one.name}.a, {one.name}.b" for one in held]
+            found[axle.body(part, corner)] = names
+    return found
+
+
+def angle_of(R: Array) -> float:
+    """Return the angle of a rotation [rad]."""
+    return float(np.arctan2(np.linalg.norm(R - R.T) / np.sqrt(8.0), 0.5 * (np.trace(R) - 1.0)))
+
+
+def sign_of(joints: AxleJoints, poses: Poses) -> float:
+    """Return the sign of the determinant of the equations of an axle; 0 where there is none."""
+    equations, _ = joints.equations(poses)
+    if equations.shape[0] != equations.shape[1]:
+        return 0.0
+    sizes = np.linalg.svd(equations, compute_uv=False)
+    return float(np.linalg.slogdet(equations)[0]) if sizes[-1] > REGULAR * sizes[0] else 0.0
+
+
+def told_rod(name: str, rod: Rod) -> str:
+    """Return the sentence of such a rod."""
+    ends, apart = " and ".join(marker.name for marker in rod.between), reference_distance(*rod.between)
+    return f"rod {name!r} is {rod.length:.6g} m long, and its ends {ends} are {apart:.6g} m apart at design"
+
+
+def told_steering(car: Car) -> Iterator[str]:
+    """Yield the sentence of steering beyond its end."""
+    angle, most = car.steering_at(0.0), car.data.steering.max_angle
+    if abs(angle) > most:
+        yield f"steer is {angle:.4g} rad at the start, and the steering ends at {most:.4g} rad"
+
+
+REFLECTED = np.concatenate((MIRROR, -MIRROR))  # signs of forces and moments, displacements and turns in a mirror
+UPRIGHT = 0.999  # of a unit vector: an axis along z
+Bushings = Mapping[str, Bushing | SpringDamper]
+
+
+def bushings_of(given: Any, place: str, axle: Axle, what: str) -> Bushings:
+    """Return the checked bushings of an axle by joint: those of the axle for True, none for None or False."""
+    if given is None or given is False:
+        return {}
+    found = axle.bushings if given is True else given
+    if given is not True:
+        if not isinstance(given, Mapping):
+            raise ModelError(f"{what}: bushings is {shown(given)}; it must map front and rear to bushings by joint")
+        for name in given:
+            if name not in ("front", "rear"):
+                raise unknown_name("axle with bushings", name, ("front", "rear"))
+        found = given.get(place, {})
+    known = {one.name: one for one in (*axle.connections, *axle.central) if one.kind != "free"}
+    for name, law in found.items():
+        if name not in known:
+            raise unknown_name(f"joint of the {place} axle", name, known)
+        wanted = SpringDamper if known[name].kind == "distance" else Bushing
+        if not isinstance(law, wanted):
+            raise ModelError(
+                f"{what}: the bushing of {name!r} is {shown(law)}; it must be a {wanted.__name__}, for the joint is "
+                f"{known[name].kind}"
+            )
+    return dict(found)
+
+
+def bushing_axes(joint: Connection) -> Array:
+    """Return the axes (3, 3) of a bushing in place of a joint, as columns in chassis axes."""
+    if joint.axis is None:
+        return np.eye(3)
+    x = joint.axis
+    beside = np.array([0.0, 0.0, 1.0]) if abs(x[2]) < UPRIGHT else np.array([1.0, 0.0, 0.0])
+    y = np.cross(beside, x)
+    y = y / np.linalg.norm(y)
+    return np.stack((x, y, np.cross(x, y)), axis=1)
+
+
+def mirrored(law: Bushing) -> Bushing:
+    """Return the bushing of the right side, in axes whose y is reversed against the mirror image."""
+    checked = law.checked("bushing")
+    values: dict[str, Any] = {
+        name: getattr(checked, name) * np.outer(REFLECTED, REFLECTED) for name in ("stiffness", "damping")
+    }
+    values["force"], values["torque"] = MIRROR * np.asarray(law.force), -MIRROR * np.asarray(law.torque)
+    for name, sign in zip(("x", "y", "z", "rx", "ry", "rz"), REFLECTED.tolist(), strict=True):
+        table = getattr(law, f"curve_{name}")
+        if table is not None and sign < 0.0:
+            values[f"curve_{name}"] = -np.asarray(table)[::-1]
+    return replace(law, **values)
+
+
+def add_bushing(
+    model: Model, name: str, ends: tuple[str, str], joint: Connection, law: Bushing | SpringDamper, right: bool
+) -> None:
+    """Add the force of a bushing, or of an elastic rod, between the bodies ``ends``.
+
+    ``joint`` is the one of the left side, and the frame of the chassis stands where its body does.
+    """
+    frame = np.asarray(model.bodies[CHASSIS].position)
+    own = joint.mirrored() if right else joint
+    markers = f"{name}.a", f"{name}.b"
+    axes = bushing_axes(joint)
+    axes = axes * np.outer(MIRROR, MIRROR) if right else axes
+    points = (own.point, own.point if own.point_b is None else own.point_b)
+    for marker, body, point in zip(markers, ends, points, strict=True):
+        model.add_marker(marker, body, frame + point, axes=axes)
+    if isinstance(law, Bushing) and right:
+        law = mirrored(law)
+    model.add_force(name, law, between=markers)
+
+
+def add_free_parts(model: Model, corner: str, axle: Axle, bushed: Bushings) -> None:
+    """Give parts of a corner that no joint holds six coordinates against the chassis."""
+    joined = [one for one in axle.connections if one.kind != "distance" and one.name not in bushed]
+    reached = {CHASSIS, RACK}
+    for part in [None, *(one.name for one in axle.parts)]:
+        if part is not None and part not in reached:
+            body = f"{part}_{corner}"
+            model.add_joint(f"{part}_pose_{corner}", Floating(), CHASSIS, body, point=model.bodies[body].position)
+            reached.add(part)
+        reached |= set(reachable(reached, joined))
+
+
+def reachable(start: set[str], joints: list[Connection]) -> Iterator[str]:
+    """Yield the parts that joints lead to from ``start``, one behind the other."""
+    seen = set(start)
+    for _ in joints:  # each round reaches one more part at least
+        more = {b for one in joints for a, b in ((one.a, one.b), (one.b, one.a)) if a in seen} - seen
+        seen |= more
+        yield from more

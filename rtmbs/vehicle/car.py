@@ -12,28 +12,38 @@ from rtmbs.model import Bushing, Fixed, Floating, Input, Line, Model, Prismatic,
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
-from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, check_distances, square_to
-from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
+from rtmbs.vehicle.axle import (
+    CHASSIS,
+    MIRROR,
+    WHEEL,
+    Axle,
+    Connection,
+    Part,
+    Strut,
+    add_anti_roll_bar,
+    check_distances,
+    square_to,
+)
+from rtmbs.vehicle.axle_joints import Bushings, add_bushing, add_free_parts, bushings_of, keep_rods
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
     AXLES,
     CENTRE,
     DRIVE,
     Differential,
+    add_brake,
     add_differentials,
+    add_drive,
     add_drive_shaft,
     add_velocity_joint,
     differentials_of,
 )
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.rod_lengths import keep_rods
+from rtmbs.vehicle.simple_tyres import TMeasy
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
-from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.trailer import Trailer, add_trailer
 from rtmbs.vehicle.tyre import CarryingTyre, Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
-from rtmbs.vehicle.wheel_torques import add_brake, add_drive
 
 if TYPE_CHECKING:
     from rtmbs.system.system import System
@@ -227,7 +237,7 @@ class Car(Model):
         ModelError
             For a car that rods of other lengths than at design assemble on another branch, or not at all.
         """
-        from rtmbs.vehicle.branches import check_assembly
+        from rtmbs.vehicle.axle_joints import check_assembly
 
         system = super().compile()
         check_assembly(self, system)

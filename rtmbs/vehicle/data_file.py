@@ -16,17 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.core.reading import DamagedFile, from_json, whole
+from rtmbs.core.files import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers
-from rtmbs.vehicle.anti_roll_bar import AntiRollBar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part
-from rtmbs.vehicle.beam_axles import SolidAxle, TwistBeam
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, AntiRollBar, Axle, Connection, Part, Strut, part
 from rtmbs.vehicle.differentials import KINDS, Differential, differentials_of
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
 from rtmbs.vehicle.struts import Damper, Spring, Stops
-from rtmbs.vehicle.suspensions import DoubleWishbone, FiveLink, MacPherson
+from rtmbs.vehicle.suspensions import DoubleWishbone, FiveLink, MacPherson, SolidAxle, TwistBeam
 
 LARGEST = 1e7  # bytes
 ROUNDED = 2e-6  # digits of a file: what fields may differ by that say one thing

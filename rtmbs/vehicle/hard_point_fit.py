@@ -15,8 +15,7 @@ from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle.axle_joints import AxleJoints, Poses, cross_matrix
-from rtmbs.vehicle.rig import chosen_values, half_run
-from rtmbs.vehicle.rig_curves import channels, curves_of, lowest_point
+from rtmbs.vehicle.rig import channels, chosen_values, curves_of, half_run, lowest_point
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rtmbs.vehicle.compliance import FORCES
 from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
-from rtmbs.vehicle.rig import Motion, rig
-from rtmbs.vehicle.rig_curves import RigCurves
+from rtmbs.vehicle.rig import FORCES, Motion, RigCurves, rig
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.library.tables import Curve
+from rtmbs.library.force_laws import Curve
 from rtmbs.model.checks import Array
-from rtmbs.model.forces import SpringDamper
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics, SpringDamper
 
 STRAIGHT = 1e-12  # change of slope between pieces of a table, relative to the steepest: one straight line
 Table = Sequence[Sequence[float]]

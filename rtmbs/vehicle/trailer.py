@@ -12,11 +12,11 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model import Fixed, Model, Revolute, Spherical, SpringDamper
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
-from rtmbs.vehicle.anti_roll_bar import CHASSIS
+from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.differentials import add_brake
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
-from rtmbs.vehicle.wheel_torques import add_brake
 
 TRAILER, HITCH, STABILISER = "trailer", "hitch", "stabiliser"
 CORNERS = ("tl", "tr")

@@ -12,13 +12,12 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model import Force, Model
-from rtmbs.model.body import Body
+from rtmbs.model.body import Body, Marker
 from rtmbs.model.checks import Numbers, direction, number, numbers, perpendiculars, switch
-from rtmbs.model.laws import Kinematics
-from rtmbs.model.markers import Marker
+from rtmbs.model.forces import Kinematics
 from rtmbs.vehicle.magic_formula import MagicFormula
+from rtmbs.vehicle.simple_tyres import TMeasy
 from rtmbs.vehicle.smooth import at_least, at_most, magnitude, saturated, step
-from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
 
 DAMPED_FROM = 5e-3  # [m] deflection from which the vertical damper works fully

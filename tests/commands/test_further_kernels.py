@@ -15,7 +15,7 @@ UNMET = """
 from rtmbs.commands.warmup import compile_kernels
 compile_kernels()
 from rtmbs.kinematics.path_kernel import march
-from rtmbs.recursive.frame_kernels import place_frames, tell_posts
+from rtmbs.recursive.part import place_frames, tell_posts
 from rtmbs.recursive.passes import accelerations_here
 from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.input_jump import follow_inputs

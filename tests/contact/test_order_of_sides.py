@@ -18,7 +18,7 @@ from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import BRISTLE
 from rtmbs.contact.patch import patch_points
 from rtmbs.errors import ModelError
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 
 FORCE, FRICTION = NormalForce(1e4, 1.0, 0.1), DryFriction(1e4, 1e-3, 1.3, 0.05)
 KINDS = ("sphere", "bar", "box", "cylinder", "ellipsoid", "surface", "plane", "profile")

@@ -18,7 +18,7 @@ from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import BallOnBox, BallOnPlane, EllipsoidOnPlane, RimOnPlane, Segments
 from rtmbs.contact.patch import patch_points
 from rtmbs.contact.profile import BallOnProfile
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 
 FORCE = NormalForce(1e4)
 OUTLINE = Profile([(0.5, -0.4), (0.6, 0.5), (-0.5, 0.4), (-0.4, -0.5)], bulges=[0.3, 0.0, -0.2, 0.4])

@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, PROFILES, Input
-from rtmbs.model.joint import CLOSURE_OPTIONS
+from rtmbs.model.joints import CLOSURE_OPTIONS
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, check_goes_on, contents, difference

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtmbs.numerics.linear import SOLVERS
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import Unsolved
 
 

@@ -12,7 +12,7 @@ from bench.measures.random_mechanisms import random_simulation
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
-from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.solver import DenseSolver
 from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from tests.cases import spread
 from tests.contracts.machines import (

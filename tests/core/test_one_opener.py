@@ -1,4 +1,4 @@
-"""No reader opens a file in another way than ``rtmbs.core.reading``, which takes regular files of a bounded size."""
+"""No reader opens a file in another way than ``rtmbs.core.files``, which takes regular files of a bounded size."""
 
 import ast
 import re
@@ -21,21 +21,20 @@ READERS = {
 }
 WORDS = re.compile(rf"\b({'|'.join({'open', 'read_text', 'read_bytes'}.union(*READERS.values()))})\(")
 ALLOWED = {
-    "core/reading.py": "opens files for all readers",
-    "core/atomic_file.py": "writes",
+    "core/files.py": "opens files for all readers, and writes",
     "results/hdf5_check.py": "looks at HDF5 files in a process with little time and memory",
     "results/hdf5.py": "opens what hdf5_check looked at, and writes",
     "results/file_formats.py": "writes tables",
-    "results/parquet.py": "opens what it has looked at",
+    "results/tables.py": "opens what it has looked at",
     "model/mesh.py": "hands bytes in memory to trimesh",
-    "core/memory.py": "files of the system",
+    "core/bounds.py": "files of the system",
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",
     "jit/cache_folder.py": "sources of rtmbs",
     "jit/compile_progress.py": "sources of rtmbs",
     "jit/prebuilt.py": "the library of rtmbs, or that of the folder which the user names",
     "jit/prebuilt_code.py": "types that a process of the maker wrote",
     "language/parse.py": "the grammar of rtmbs",
-    "commands/explain.py": "a page of rtmbs, and the null device",
+    "commands/arguments.py": "a page of rtmbs, and the null device",
     "viewer/web/content.py": "files of the page of rtmbs",
     "viewer/notebook.py": "a page that it wrote itself",
     "viewer/qt/plot_export.py": "writes",

@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError, LanguageError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from tests.formats.test_write import same_mechanics
+from tests.formats.test_files import same_mechanics
 
 mujoco = pytest.importorskip("mujoco")
 FILES = Path(__file__).parent / "files"

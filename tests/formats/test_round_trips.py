@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs.errors import TopologyError
-from tests.formats.test_write import same_mechanics
+from tests.formats.test_files import same_mechanics
 
 KINDS = ("hinge", "slide", "ball", "fixed")
 SIZES = st.floats(-0.7, 0.7).map(lambda x: round(x, 3))

@@ -21,8 +21,8 @@ from rtmbs.formulations import (
 )
 from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
 from rtmbs.formulations.terms import SparseForms
-from rtmbs.numerics.linear.dense_solver import DenseSolver
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
+from rtmbs.numerics.linear.solver import DenseSolver
 from rtmbs.numerics.linear.sparse_solver import SparseSolver
 from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 from tests.cases import spread

@@ -6,7 +6,7 @@ from scipy.integrate import DOP853, solve_ivp
 
 from bench.methods.reduced_problems import PROBLEMS
 from rtmbs.dae import CVODE, MotionError, RadauGGL, SolveIVP, integrate
-from rtmbs.dae.compiled_dop853 import LEFT, CompiledDOP853
+from rtmbs.dae.solve_ivp import LEFT, CompiledDOP853
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, Compiled, FormulationError, FunctionSystem
 from tests.cases import spread

@@ -1,12 +1,21 @@
-"""Derivatives of the user's functions against the complex step, and what is refused."""
+"""Derivatives of the user's functions against the complex step, and what is refused.
+
+Mistakes in derivatives of constraints, told with the name of the row, and exact derivatives of FunctionSystem.
+"""
 
 import numpy as np
 import pytest
 
 from rtmbs.ad import DerivativeError
+from rtmbs.dae import IDA, SolveIVP, integrate
+from rtmbs.dae.contract import Motion
+from rtmbs.dae.dynamics import derivative, linearised
+from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.errors import InputError
-from rtmbs.formulations import FunctionSystem
-from rtmbs.formulations.function_system import rheonomic_double_pendulum
+from rtmbs.formulations import QR, FormulationError, FunctionSystem, Partitioning, check_system, consistent_state
+from rtmbs.formulations.contract import SystemWrapper
+from rtmbs.formulations.function_system import rheonomic_double_pendulum, slider_crank
+from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of
 
 STEP = 1e-40
 
@@ -113,3 +122,167 @@ def test_bad_input(call, says):
 def test_a_function_that_no_tape_can_hold():
     with pytest.raises(DerivativeError):
         made(constraints=lambda q, t: [q[0] if q[0] > 0 else q[1]])()
+
+
+class Wrong(SystemWrapper):
+    """A system with one mistake."""
+
+    def __init__(self, system, what):
+        self.system, self.what, self.row_names = system, what, system.row_names
+
+    def constraint_jacobian(self, q, t):
+        found = self.system.constraint_jacobian(q, t).copy()
+        if self.what == "Phi_q":
+            found[1, 2] *= 1.01
+        return found
+
+    def constraint_rate_terms(self, q, v, t):
+        Phi_t, gamma = self.system.constraint_rate_terms(q, v, t)
+        return (1.01 * Phi_t if self.what == "Phi_t" else Phi_t), (0.9 * gamma if self.what == "gamma" else gamma)
+
+
+def moving():
+    system = rheonomic_double_pendulum()
+    return system, *consistent_state(system, np.array([0.1, -1.0, 0.4, -1.8]), np.array([1.0, 0.3, -0.8, 0.2]), 0.3)
+
+
+@pytest.mark.parametrize("name", [*MAKERS, *REDUNDANT])
+def test_right_systems_pass(name):
+    for q, v in states(name, 3):
+        check_system(system_of(name), q, v, T)
+
+
+@pytest.mark.parametrize("what", ["Phi_q", "Phi_t", "gamma"])
+def test_a_mistake_is_told_with_its_row(what):
+    system, q, v = moving()
+    if what == "Phi_t":
+        q, v = consistent_state(system, q, v, 0.0)
+    with pytest.raises(
+        FormulationError, match=rf"^row \d \((first|second) rod\) of {what} is off by .* correct {what}"
+    ):
+        check_system(Wrong(system, what), q, v, 0.0 if what == "Phi_t" else 0.3)
+
+
+def test_integrate_tells_a_wrong_gamma_before_the_first_step():
+    """It made an error of 2 % without a violation."""
+    system, q, v = moving()
+    with pytest.raises(FormulationError, match="of gamma is off by"):
+        integrate(Wrong(system, "gamma"), SolveIVP(), q, v, 1.0, 0.1, t0=0.3)
+
+
+def test_recorded_mass_and_force_have_the_derivatives_of_differences():
+    rng = np.random.default_rng(7)
+    system, q, v = moving()
+    a, lam = rng.normal(size=4), rng.normal(size=2)
+    exact = linearised(system, q, v, a, lam, 0.3)
+    system.linearisation = None
+    found = linearised(system, q, v, a, lam, 0.3)
+    for name in ("K", "C"):
+        np.testing.assert_allclose(getattr(exact, name), getattr(found, name), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [Partitioning, QR])
+@pytest.mark.parametrize("several", [False, True])
+def test_the_jacobian_of_a_solver_is_that_of_differences(form, several):
+    system, q, v = moving()
+    motion = Motion(system, q, v, 0.3)
+    equations = FirstOrderMotion(motion, form(), several)
+    y = equations.start
+    equations.count, equations.step = 100, 0.01
+    found = derivative(lambda x: equations.rates(0.3, x), y)
+    np.testing.assert_allclose(equations.jacobian(0.3, y), found, atol=2e-5 * np.abs(found).max())
+
+
+def test_code_that_cannot_be_recorded_keeps_differences():
+    system = slider_crank()
+    system.force = lambda q, v, t: np.array([float(q[0]) ** 3, 0.0, -1.0, 0.0, 0.0])
+    assert system.linearisation(np.ones(5), np.ones(5), np.ones(5), np.ones(4), 0.0) is None
+
+
+def test_exact_derivatives_save_evaluations():
+    """A stiff spring between two masses under IDA."""
+
+    def system(force):
+        return FunctionSystem(
+            3, 1, lambda q, t: np.diag([1.0, 1.0, 0.1]), force, lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1.0]
+        )
+
+    def stiff(q, v, t):
+        pull = 1e6 * (q[2] - q[0]) + 10.0 * (v[2] - v[0])
+        return np.array([pull, -9.81, -pull])
+
+    def hidden(q, v, t):  # the same numbers, which no record can hold
+        pull = 1e6 * (float(q[2]) - float(q[0])) + 10.0 * (float(v[2]) - float(v[0]))
+        return np.array([pull, -9.81, -pull])
+
+    pytest.importorskip("sksundae")
+    q, v = np.array([0.0, -1.0, 0.0]), np.array([1.0, 0.0, 1.0])
+    exact, differences = (integrate(system(one), IDA(rtol=1e-6, atol=1e-8), q, v, 0.2, 0.1) for one in (stiff, hidden))
+    np.testing.assert_allclose(exact.q[-1], differences.q[-1], atol=1e-4)
+    assert exact.counts.evaluations < 0.8 * differences.counts.evaluations
+
+
+class Breathing:
+    """A pendulum whose length goes with time, in units of length L and time S, its row times k; mistakes by keyword."""
+
+    n, m = 2, 1
+
+    def __init__(self, L, S, k, **mistakes):
+        self.L, self.S, self.k, self.wrong = L, S, k, mistakes
+
+    def mass(self, q, t):
+        return np.eye(2)
+
+    def force(self, q, v, t):
+        return np.array([0.0, -9.81]) * self.L / self.S**2
+
+    def constraints(self, q, t):
+        return np.array([self.k * (q @ q - self.L**2 * (1.0 + 0.1 * np.sin(2.0 * t / self.S)))])
+
+    def constraint_jacobian(self, q, t):
+        return self.k * np.array([[2.0 * q[0] * (1.0 + self.wrong.get("Phi_q", 0.0)), 2.0 * q[1]]])
+
+    def constraint_rate_terms(self, q, v, t):
+        phase, pace = 2.0 * t / self.S, self.k * self.L**2
+        steady, moving = self.wrong.get("Phi_tt", 0.0), self.wrong.get("gamma", 0.0)
+        gamma = -2.0 * self.k * (v @ v) * (1.0 + moving) - pace * 0.4 / self.S**2 * np.sin(phase) * (1.0 + steady)
+        return np.array([-pace * 0.2 / self.S * np.cos(phase) * (1.0 + self.wrong.get("Phi_t", 0.0))]), np.array(
+            [gamma]
+        )
+
+
+@pytest.mark.parametrize("S", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("L", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+def test_mistakes_are_found_in_any_units(L, S):
+    """A gamma of zero passed for lengths of 1e5, and a missing term of Phi_t for 1e-3."""
+    t, r = 0.5 * S, L * np.sqrt(1.0 + 0.1 * np.sin(1.0))
+    q = r * np.array([0.6, -0.8])
+    v = 0.5 * np.array([-q[1], q[0]]) / S + q / (q @ q) * L * L / S * 0.1 * np.cos(1.0)
+    for k in (1e-6, 1.0, 1e6):
+        for rates in (v, 0.0 * v):
+            check_system(Breathing(L, S, k), q, rates, t)
+            for what, shares in (
+                ("Phi_q", [0.01]), ("Phi_t", [-1.0, 0.05]), ("gamma", [-1.0, 0.05, 1e-3]), ("Phi_tt", [-1.0, 0.05])
+            ):  # fmt: skip
+                for share in shares:
+                    named = "gamma" if what == "Phi_tt" else what
+                    with pytest.raises(FormulationError, match=rf"^row 0 of {named} is off by"):
+                        check_system(Breathing(L, S, k, **{what: share}), q, rates, t)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-9])
+def test_right_systems_whose_numbers_are_rough_pass(noise):
+    """Constraints from an iteration that stops early."""
+
+    class Rough(Breathing):
+        def constraints(self, q, t):
+            return super().constraints(q, t) * (1.0 + noise * np.sin(1e9 * q[0])) + noise * np.sin(1e8 * (q[1] + t))
+
+        def constraint_jacobian(self, q, t):
+            return super().constraint_jacobian(q, t) * (1.0 + noise * np.sin(1e9 * q[1]))
+
+    q = np.sqrt(1.0 + 0.1 * np.sin(1.0)) * np.array([0.6, -0.8])
+    for v in (np.array([0.4, 0.3]), np.zeros(2)):
+        check_system(Rough(1.0, 1.0, 1.0), q, v, 0.5)
+        with pytest.raises(FormulationError, match="of gamma is off by"):
+            check_system(Rough(1.0, 1.0, 1.0, gamma=0.05), q, v, 0.5)

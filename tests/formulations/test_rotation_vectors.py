@@ -10,7 +10,7 @@ from rtmbs.dae import RK4, MotionError, PenaltyTrapezoidal, RungeKutta, SolveIVP
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, SVD, Baumgarte, Direct, JointCoordinates, NullSpace, Partitioning, Penalty
 from rtmbs.formulations.joint_coordinates import LARGEST_TURN
-from rtmbs.numerics.rotations.vectors import body_rates, right_jacobian
+from rtmbs.numerics.rotations.quaternions import body_rates, right_jacobian
 from tests.cases import spread
 from tests.formulations.systems import T, states, system_of
 

@@ -12,7 +12,7 @@ import pytest
 from bench.measures import driven as m
 from rtmbs import Model, Prismatic, Revolute, Spherical, language
 from rtmbs.errors import InputError, ModelError, StartError
-from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve, singular
+from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve, continuation
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import ConstantRate, Function, Sine
 from rtmbs.numerics.rotations.quaternions import rotations
@@ -195,10 +195,10 @@ def test_a_flat_smallest_singular_value_is_given_up_early(monkeypatch):
         asked.append(t)
         return 1.0 + (t - 0.5) ** 2
 
-    monkeypatch.setattr(singular, "weak_at", value)
+    monkeypatch.setattr(continuation, "weak_at", value)
     t = np.array([0.0, 0.45, 1.0])
     samples = SimpleNamespace(t=t, weak=1.0 + (t - 0.5) ** 2)
-    assert singular.closest(None, None, samples, 1, 1e-6) is None
+    assert continuation.closest(None, None, samples, 1, 1e-6) is None
     assert len(asked) <= 4
 
 

@@ -6,8 +6,7 @@ import pytest
 import rtmbs
 from bench.measures.driven import chain_of_everything, paper_slider_crank, random_triad
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.equations import KinematicEquations
-from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.equations import KinematicEquations, Programs
 from rtmbs.model import JOINT_TYPES
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.semirecursive import page

@@ -84,7 +84,7 @@ def test_bricard():
 
 def bricard_gap(first, others):
     """Return how far the chain of six turns is from closing: products of exponentials, nothing of this package."""
-    from rtmbs.library.iftomm import AXES, CORNERS
+    from rtmbs.library.benchmarks import AXES, CORNERS
 
     frame = np.eye(4)
     for angle, axis, corner in zip((first, *others), AXES, CORNERS, strict=True):

@@ -9,8 +9,8 @@ import pytest
 
 from rtmbs.errors import LanguageError
 from rtmbs.language import build, read
+from rtmbs.language.parse import MOST_BYTES
 from rtmbs.language.read import MOST_FILES
-from rtmbs.language.syntax import MOST_BYTES
 from tests.cases import spread
 from tests.language.files import SLIDER_CRANK
 from tests.patience import LONGEST

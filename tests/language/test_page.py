@@ -8,11 +8,10 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.language import build, format, parse, write
-from rtmbs.language.arguments import callables
-from rtmbs.language.builder import STATEMENTS
+from rtmbs.language.builder import STATEMENTS, callables
 from rtmbs.language.expressions import FUNCTIONS, PAIRS
+from rtmbs.language.statements.bodies import CHOICES, NUMBERS
 from rtmbs.language.statements.elements import CLASSES
-from rtmbs.language.statements.system import CHOICES, NUMBERS
 from rtmbs.language.units import UNITS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")

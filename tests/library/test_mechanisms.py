@@ -7,8 +7,7 @@ import pytest
 
 from rtmbs import library
 from rtmbs.errors import InputError, UnknownNameError
-from rtmbs.library.andrews import BETA, D_, DELTA, E_, EPSILON, OMEGA, PHI, ZF, initial_points
-from rtmbs.library.iftomm import _polygon
+from rtmbs.library.benchmarks import BETA, D_, DELTA, E_, EPSILON, OMEGA, PHI, ZF, _polygon, initial_points
 from rtmbs.library.linkages import LENGTHS, corners
 
 CASES = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rtmbs.library import references
+from rtmbs.library.benchmarks import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 from rtmbs.library.linkages import LENGTHS, START, corners
 from rtmbs.library.references import _fourbar_inertia, _fourbar_potential_energy, top
-from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 
 
 @pytest.mark.parametrize(

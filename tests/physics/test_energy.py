@@ -16,7 +16,7 @@ from rtmbs import (
     Wrench,
     library,
 )
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.balance import KEPT
 
 LOOPS = ("crank_rocker", "planar_slider_crank", "slider_crank", "bricard", "windows")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 FAR = np.array([3.0, -2.0, 1.0]) * 2.0**21  # [m] about 7,800 km, exact in sums with the places below
 HOME = np.zeros(3)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import rtmbs
-from rtmbs.recursive.motion import Alone, run
-from rtmbs.recursive.ranks import demand_same_system, launch
+from rtmbs.recursive.motion import Alone, demand_same_system, launch, run
 from tests.recursive.machines import branched, start_of
 
 SAMPLES = 5

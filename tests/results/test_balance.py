@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.model.laws import Law
+from rtmbs.model.forces import Law
 from rtmbs.results.reactions import reaction
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State

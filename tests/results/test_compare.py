@@ -9,7 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.results.channel import Source, StoredValues
 from rtmbs.results.compare import Verdict
 from rtmbs.results.result import Result
-from tests.results.test_selection import UNEVEN, smooth
+from tests.results.test_result import UNEVEN, smooth
 
 
 def shifted(t, by, name="smooth"):

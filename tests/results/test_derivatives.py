@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.results.body_motion import unwrap
+from rtmbs.results.motion_channels import unwrap
 from rtmbs.results.samples import Samples
 from tests.mechanisms import random_model, random_rotation
 from tests.results.motions import result_of, rotations, smooth_motion, solved

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.core.archive import CHECKSUM, FORMAT, read_archive, write_archive
-from rtmbs.core.reading import WriteError
+from rtmbs.core.files import CHECKSUM, FORMAT, WriteError, read_archive, write_archive
 from rtmbs.errors import InputError, ResultError
 from rtmbs.results import file_formats, hdf5
 from rtmbs.results.channel import Source

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import JointReactions, reaction_values
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.simulation import Simulation
 from tests.contracts.machines import LIBRARY, MOBILE, closed_model, library_simulation
 

@@ -7,7 +7,7 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation
 from rtmbs.integrators.settings import PAPER
-from rtmbs.model.laws import JointKinematics
+from rtmbs.model.forces import JointKinematics
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.law_states import divide, hold_states
 from rtmbs.semirecursive.workspace import workspace

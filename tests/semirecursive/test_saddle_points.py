@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs import library
-from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.start.consistency import consistent_rates

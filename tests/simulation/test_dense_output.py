@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtmbs.numerics.rotations.vectors import body_rates, turn_between, turned
+from rtmbs.numerics.rotations.quaternions import body_rates, turn_between, turned
 from rtmbs.simulation.dense_output import Moment, Stretch, coefficients, cubic, quintic
 
 NONE = np.zeros(0)

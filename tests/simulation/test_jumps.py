@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, ModelError, StepError
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.simulation.jumps import MOST_AHEAD, NONE, TINY, fill_timed_rows, find_jumps, jump_times, mean_value, pieces
 from rtmbs.system.system import Signal
 

@@ -15,7 +15,7 @@ from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library import references
 from rtmbs.methods import METHODS
-from rtmbs.numerics.rotations.vectors import turn_between, turned
+from rtmbs.numerics.rotations.quaternions import turn_between, turned
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.jumps import Piece
 from rtmbs.simulation.refined import RefinedResult, extrapolated, level, side_by_side, weights_of

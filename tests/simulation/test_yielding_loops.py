@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 
 SPAN, MASS, DAMPING = 0.5, 2.0, 3.0  # [m], [kg], [N m s/rad]
 

@@ -370,7 +370,7 @@ def test_the_cheapest_spanning_tree_is_kept():
 
 def test_stacked_four_bars_factor_as_cheaply_as_the_design_says():
     """With all pairs of a path in the pattern; interfaces leave a third of the arithmetic."""
-    from rtmbs.library.fourbar import fourbar
+    from rtmbs.library.linkages import fourbar
 
     system = fourbar(4, 40).compile()
     full = uncondensed(system).lu

@@ -18,7 +18,7 @@ def always(monkeypatch):
     """Condense every closure that leaves its section, whatever that costs."""
     monkeypatch.setattr("rtmbs.system.pattern.WORTH_WHILE", np.inf)
     monkeypatch.setattr("rtmbs.system.pattern.least_flops", lambda *_: np.inf)
-    monkeypatch.setattr("rtmbs.system.interfaces.LONG", 6)
+    monkeypatch.setattr("rtmbs.system.pattern.LONG", 6)
 
 
 def forked(links, twigs):

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import rtmbs
 from rtmbs.ad import ComplexStep, Evaluator
 from rtmbs.errors import ModelError
-from rtmbs.model.laws import JointKinematics, Kinematics
+from rtmbs.model.forces import JointKinematics, Kinematics
 from rtmbs.system import recorded_laws
 from tests.contracts.machines import accepted_steps
 

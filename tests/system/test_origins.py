@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import restricted

@@ -7,8 +7,7 @@ from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, Simulation, Sp
 from rtmbs.integrators.settings import TANGENT_TERMS, arrays_of
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.system.interfaces import SPACING, choose_interfaces, no_interfaces
-from rtmbs.system.pattern import give_places, uncondensed
+from rtmbs.system.pattern import SPACING, choose_interfaces, give_places, no_interfaces, uncondensed
 from tests.cases import spread
 from tests.mechanisms import random_model
 
@@ -152,7 +151,7 @@ def test_the_tangent_is_that_without_them(terms, foot, always):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_tangent_of_random_mechanisms_is_that_without_them(seed, monkeypatch, always):
-    monkeypatch.setattr("rtmbs.system.interfaces.SPACING", 4)
+    monkeypatch.setattr("rtmbs.system.pattern.SPACING", 4)
     system = random_model(seed, 30).compile()
     assert len(system.tables.interfaces.dof) > 0
     short, full = pair(system)

@@ -11,8 +11,7 @@ import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Differential, DrivenCar, HeldSteering, PedalTable, add_differentials, power_balance, read
 from rtmbs.vehicle.data_file import data_path
-from rtmbs.vehicle.differentials import DrivelineLaw
-from rtmbs.vehicle.wheel_torques import BRISTLE, RATE
+from rtmbs.vehicle.differentials import BRISTLE, RATE, DrivelineLaw
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 INERTIAS, CASE, LOADS = np.array((1.2, 0.8)), 0.4, np.array((60.0, 5.0))
@@ -111,7 +110,7 @@ def test_centre():
     places = {place: Differential(one) if isinstance(one, str) else one for place, one in ALL.items()}
     law = DrivelineLaw(places, [(0, 1), (2, 3)])
     rates = np.array((50.0, 52.0, 40.0, 41.0))
-    joints = rtmbs.model.laws.JointKinematics(0.0 * rates, rates, ())
+    joints = rtmbs.model.forces.JointKinematics(0.0 * rates, rates, ())
     states = {"rear": -BRISTLE, "centre": BRISTLE}
     torques, changes = law(0.0, joints, {"torque": 500.0}, states)
     front, rear = 0.4 * 500.0 - 0.5 * (30.0 + 0.3 * 500.0), 0.6 * 500.0 + 0.5 * (30.0 + 0.3 * 500.0)

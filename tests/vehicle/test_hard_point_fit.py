@@ -9,8 +9,7 @@ import rtmbs
 from rtmbs.vehicle import FiveLink, MacPherson, SolidAxle, fit_hard_points, read, rig
 from rtmbs.vehicle.hard_point_fit import OnRig, distances
 from tests.cases import quick
-from tests.vehicle.test_beam_axles import LOWER, MIDDLE, PANHARD, SOLID
-from tests.vehicle.test_suspensions import FIVE_LINK, MACPHERSON, STRUT, car_of
+from tests.vehicle.test_suspensions import FIVE_LINK, LOWER, MACPHERSON, MIDDLE, PANHARD, SOLID, STRUT, car_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 

@@ -8,8 +8,7 @@ from scipy.signal import lsim
 
 import rtmbs
 from rtmbs.vehicle import Cleat, FourPost, Hump, post_response, read
-from rtmbs.vehicle.manoeuvres.four_post import FallingSweep, post_linearisation, post_metrics, rms
-from rtmbs.vehicle.manoeuvres.obstacles import obstacle_metrics
+from rtmbs.vehicle.manoeuvres.ride import FallingSweep, obstacle_metrics, post_linearisation, post_metrics, rms
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import welch
 
 import rtmbs
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     DrivenCar,

@@ -24,8 +24,7 @@ from rtmbs.vehicle import (
     read,
 )
 from rtmbs.vehicle.manoeuvres.signals import signals_of
-from rtmbs.vehicle.manoeuvres.sine import OneSine
-from rtmbs.vehicle.manoeuvres.step_steer import held_torque
+from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine, held_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 SIZES = {

@@ -10,7 +10,7 @@ import rtmbs
 from rtmbs.ad import Evaluator, sparse_jacobian
 from rtmbs.ad.trace import record
 from rtmbs.model.checks import rotation_of_quaternion
-from rtmbs.model.laws import Kinematics
+from rtmbs.model.forces import Kinematics
 from rtmbs.vehicle import BrushTyre, FialaTyre, MagicFormula, TMeasy, add_tyre
 from rtmbs.vehicle.tyre_force import TyreLaw, contact_of, wrench
 from tests.cases import spread

@@ -3,14 +3,19 @@
 No model is compiled and no motion is run. Angles are in radians, lengths in metres.
 """
 
-from rtmbs.core.keywords import publish
-from rtmbs.kinematics.design.assemblies import Assembly, assemblies
+from rtmbs.core.names import publish
+from rtmbs.kinematics.analysis import Assembly, assemblies
 from rtmbs.kinematics.design.batch import FourBars, Tolerances, four_bars, tolerances
-from rtmbs.kinematics.design.four_bar import DeadCentre, FourBar, FourBarMotion
-from rtmbs.kinematics.design.guidance import motion_generator
-from rtmbs.kinematics.design.pictures import plot_path
+from rtmbs.kinematics.design.four_bar import DeadCentre, FourBar, FourBarMotion, plot_path
 from rtmbs.kinematics.design.slider_crank import SliderCrank, SliderCrankMotion
-from rtmbs.kinematics.design.synthesis import Defects, Synthesis, defects, function_generator, path_generator
+from rtmbs.kinematics.design.synthesis import (
+    Defects,
+    Synthesis,
+    defects,
+    function_generator,
+    motion_generator,
+    path_generator,
+)
 
 __all__ = [
     "Assembly",

@@ -8,9 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.jit.compiled import kernel
-from rtmbs.kinematics.design.arguments import whole_number
-from rtmbs.kinematics.design.closure import ROUNDING, gaps, through_pivot
-from rtmbs.kinematics.design.four_bar import PARAMETERS, FourBar, pairs
+from rtmbs.kinematics.design.four_bar import PARAMETERS, ROUNDING, FourBar, gaps, pairs, through_pivot, whole_number
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.kinematics.design.arguments import finite, length, plane_point
-from rtmbs.kinematics.design.closure import CHANGE, ROUNDING, Jet, flattened
-from rtmbs.kinematics.design.four_bar import BRANCHES, number_of_points, pairs, turning
+from rtmbs.kinematics.design.four_bar import (
+    BRANCHES,
+    CHANGE,
+    ROUNDING,
+    Jet,
+    finite,
+    flattened,
+    length,
+    number_of_points,
+    pairs,
+    plane_point,
+    turning,
+)
 
 Array = NDArray[np.float64]
 

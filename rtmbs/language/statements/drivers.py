@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
-from rtmbs.language.arguments import Arguments, callables, component, model_value
-from rtmbs.language.builder import ModelBuilder, statement
+from rtmbs.language.builder import Arguments, ModelBuilder, callables, component, model_value, statement
 from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.expressions import Expression, ExpressionProfile
+from rtmbs.language.parse import Name
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.statements.bodies import turn
-from rtmbs.language.syntax import Name
 from rtmbs.model import Joint, Marker, Profile
 from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 
@@ -45,7 +44,7 @@ def add_point_driver(builder: ModelBuilder, args: Arguments, marker: Marker, coo
     """Prescribe a coordinate of a triad in the world; a kinematic analysis alone follows it."""
     if marker.body is builder.model.ground:
         raise ModelError(f"driver {args.name!r}: triad {marker.name!r} is on ground, which does not move")
-    from rtmbs.kinematics.elements import PointDriver  # a file without one loads no kernels
+    from rtmbs.kinematics.element_equations import PointDriver  # a file without one loads no kernels
 
     check_name(builder, args)
     builder.constraints.append(PointDriver(args.name, marker.name, coordinate, profile))
@@ -123,7 +122,7 @@ def of_parameter(builder: ModelBuilder, args: Arguments, key: str) -> Any:
 
 def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve, unit: str | None) -> None:
     """Add a point on a curve between a triad and a body; the parameter has this unit, or any."""
-    from rtmbs.kinematics.elements import PointOnCurve  # a file without one loads no kernels
+    from rtmbs.kinematics.element_equations import PointOnCurve  # a file without one loads no kernels
 
     triad, at = args.names("triad", 1)[0]
     marker = builder.triad(triad, at, args)

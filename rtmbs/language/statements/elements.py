@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.language.arguments import Arguments, value_of
-from rtmbs.language.builder import STATEMENTS, ModelBuilder, StatementKind, statement
+from rtmbs.language.builder import STATEMENTS, Arguments, ModelBuilder, StatementKind, statement, value_of
 from rtmbs.language.statements.bodies import COLLINEAR, Array, turn, with_h
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw, Joint, JointType, Marker
 from rtmbs.model.joints import is_number_field

@@ -5,12 +5,12 @@
 
 from typing import Any
 
-from rtmbs.core.register import Register
+from rtmbs.core.names import Register
 
 PLACES = {  # name: (module, class)
     "sparse": ("sparse_solver", "SparseSolver"),  # static pattern, no row exchanges
-    "dense": ("dense_solver", "DenseSolver"),  # row exchanges
+    "dense": ("solver", "DenseSolver"),  # row exchanges
     "sparse, row exchanges": ("superlu_solver", "SuperLUSolver"),
-    "saddle point": ("kkt_solver", "KKTSolver"),  # a matrix and equations with multipliers; without them the matrix
+    "saddle point": ("least_change", "KKTSolver"),  # a matrix and equations with multipliers; without them the matrix
 }
 SOLVERS: Register[Any] = Register("linear solver", "rtmbs.numerics.linear", PLACES)

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, diags_array, eye_array, issparse
 from scipy.sparse.linalg import SuperLU, splu
 
-from rtmbs.numerics.linear.dense_solver import powers_of_two
-from rtmbs.numerics.linear.solver import Unsolved
+from rtmbs.numerics.linear.solver import Unsolved, powers_of_two
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
 from rtmbs.errors import RtmbsError, StartError
-from rtmbs.numerics.rotations.vectors import right_jacobian
+from rtmbs.numerics.rotations.quaternions import right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.semirecursive.start.checks import facing_away

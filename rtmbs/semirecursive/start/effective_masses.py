@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from rtmbs.core.remembered import by_content
-from rtmbs.numerics.linear.selected_inverse import SelectedInverse
+from rtmbs.numerics.linear.sparse_solver import SelectedInverse
 from rtmbs.semirecursive.accelerations import factor_weights
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import RELATIVE, LoopJacobian, closure_points, noise_of

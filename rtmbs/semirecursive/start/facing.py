@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import RtmbsError
-from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.numerics.rotations.vectors import right_jacobian
+from rtmbs.numerics.rotations.quaternions import quaternions, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]

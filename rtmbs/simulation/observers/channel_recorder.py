@@ -23,12 +23,10 @@ from rtmbs.errors import InputError, ResultError, shown, unknown_name
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, TIME, Source
 from rtmbs.results.channel import StoredValues as Values
-from rtmbs.results.conserved_energy import drifts
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.file_formats import Store, check_file, check_owner, open_store
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import step_warnings
-from rtmbs.results.samples import Samples, select_samples
+from rtmbs.results.run_warnings import drifts, step_warnings
+from rtmbs.results.samples import Evaluation, Samples, select_samples
 from rtmbs.simulation.observers.observer import Array, Schedule, Watched
 from rtmbs.simulation.observers.recorder import (
     CHUNK,

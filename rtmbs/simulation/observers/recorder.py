@@ -6,14 +6,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rtmbs.core.memory import in_words, machine_memory
+from rtmbs.core.bounds import in_words, machine_memory
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.conserved_energy import drifts
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import step_warnings
+from rtmbs.results.run_warnings import drifts, step_warnings
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
 from rtmbs.simulation.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.state import State

@@ -12,15 +12,13 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.exports import needed
 from rtmbs.results.figure import save_figure
+from rtmbs.results.tables import needed
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.equilibrium import equilibrium
-from rtmbs.studies.analysis.modes import Modes, Oscillations, modes
-from rtmbs.studies.analysis.report import Report
-from rtmbs.studies.analysis.resolve_simulation import wrong_argument
-from rtmbs.studies.analysis.steady_axes import MOVING
+from rtmbs.studies.analysis.modes import MOVING, Modes, Oscillations, modes
+from rtmbs.studies.analysis.report import Report, wrong_argument
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

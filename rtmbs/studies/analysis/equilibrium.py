@@ -19,16 +19,14 @@ from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.numerics.linear.least_change import converged
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.body_motion import body_motion
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import one_sample
+from rtmbs.results.motion_channels import body_motion
+from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
 from rtmbs.studies.analysis.linearisation import input_derivatives, input_slots
 from rtmbs.studies.analysis.modes import Modes, modes
 from rtmbs.studies.analysis.neighbourhood import closed, driver_motion, loop_null_space, moves_drivers, neighbourhood
-from rtmbs.studies.analysis.report import NamedValues, Report, rows
-from rtmbs.studies.analysis.resolve_simulation import simulation_of
+from rtmbs.studies.analysis.report import NamedValues, Report, rows, simulation_of
 from rtmbs.studies.analysis.static import (
     RELATIVE,
     Integrates,
@@ -39,7 +37,7 @@ from rtmbs.studies.analysis.static import (
     static,
     step_to,
 )
-from rtmbs.system.contact_set_tables import refuse_sets
+from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC
 

@@ -15,17 +15,15 @@ from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.rank import independent_rows
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
-from rtmbs.studies.analysis.power import closure_power, free_parts
 from rtmbs.studies.analysis.prescribed_motion import (
     GivenMotion,
     given_motion,
@@ -37,9 +35,8 @@ from rtmbs.studies.analysis.prescribed_motion import (
     turning_joints,
 )
 from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
-from rtmbs.studies.analysis.workload import JointLoads
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.studies.analysis.workload import JointLoads, closure_power, free_parts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 

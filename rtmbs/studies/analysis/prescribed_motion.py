@@ -16,10 +16,10 @@ from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.model.body import GROUND
 from rtmbs.model.profiles import ConstantRate, checked_profile
 from rtmbs.numerics.rotations.quaternions import conjugate, normalised, product, rotations
-from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, turned
 from rtmbs.results.channel import TIME
-from rtmbs.results.evaluation import DofMotion
+from rtmbs.results.motion_channels import BodyMotion, RelativeMotion, cross, turned
 from rtmbs.results.result import Result
+from rtmbs.results.samples import DofMotion
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.system.system import JointInfo, System
 

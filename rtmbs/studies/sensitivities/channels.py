@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.numerics.rotations.vectors import turned
+from rtmbs.numerics.rotations.quaternions import turned
 from rtmbs.results.catalogue import sources
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import Samples, select_samples
+from rtmbs.results.samples import Evaluation, Samples, select_samples
 from rtmbs.results.self_stress import adopt_bases
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.studies.analysis.neighbourhood import PLACES, STEP, WEIGHTS
 from rtmbs.studies.sensitivities.parameters import SensitivityParameter, SensitivityParameters, with_offset
 from rtmbs.studies.sensitivities.recorded_run import RunReadings
 from rtmbs.system.system import System

@@ -16,7 +16,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.numerics.rotations.vectors import turn_between, vector_rates
+from rtmbs.numerics.rotations.quaternions import turn_between, vector_rates
 from rtmbs.state import State
 from rtmbs.studies.sensitivities import page_terms
 from rtmbs.studies.sensitivities.saddles import dense_entries, solved

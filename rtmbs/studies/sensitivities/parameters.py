@@ -18,7 +18,7 @@ from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.semirecursive.start.effective_masses import effective_masses
 from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.studies.analysis.neighbourhood import PLACES, STEP, WEIGHTS
 from rtmbs.studies.sensitivities.initial_state import Pin
 from rtmbs.studies.sensitivities.variations import (
     NO_SLOPES,

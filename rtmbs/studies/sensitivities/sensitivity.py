@@ -31,8 +31,7 @@ from rtmbs.results.samples import one_sample
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
-from rtmbs.studies.analysis.report import Report, numbers, rows
-from rtmbs.studies.analysis.resolve_simulation import MEANT, wrong_argument
+from rtmbs.studies.analysis.report import MEANT, Report, numbers, rows, wrong_argument
 from rtmbs.studies.sensitivities.channels import Channels, Direction
 from rtmbs.studies.sensitivities.initial_state import FirstChange, StartEquations
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointTape
@@ -42,8 +41,7 @@ from rtmbs.studies.sensitivities.step_solver import evaluate_back, sweep_forward
 from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps, largest
 from rtmbs.studies.sensitivities.variations import check_steady
-from rtmbs.system.contact_set_tables import refuse_sets
-from rtmbs.system.contact_tables import refuse_contacts
+from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 
 Array = NDArray[np.float64]
 

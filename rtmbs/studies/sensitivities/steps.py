@@ -17,7 +17,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk, arrays_of
 from rtmbs.jit.intrinsics import LANES
-from rtmbs.numerics.rotations.vectors import turn_between
+from rtmbs.numerics.rotations.quaternions import turn_between
 from rtmbs.results.samples import OF_STATE, Samples, select_samples
 from rtmbs.simulation.observers.observer import Observer, Watched
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointImpulses, MidpointTape

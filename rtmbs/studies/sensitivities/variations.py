@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.simulation.jumps import find_jumps
-from rtmbs.studies.analysis.differences import STEP, WEIGHTS
+from rtmbs.studies.analysis.neighbourhood import STEP, WEIGHTS
 from rtmbs.system.input_slots import signal_values
 from rtmbs.system.system import Signal, System
 from rtmbs.system.tables import Tables

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
-from rtmbs.core.memory import bound_memory
+from rtmbs.core.bounds import bound_memory
 from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import positive, whole
 from rtmbs.jit.parallel_compile import usable_cores

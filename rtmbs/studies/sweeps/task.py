@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.core.memory import in_words
+from rtmbs.core.bounds import in_words
 from rtmbs.errors import InputError, shown
 from rtmbs.jit.compile_progress import announced
 from rtmbs.studies.sweeps.designs import ERROR, RUN

@@ -10,8 +10,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
 from rtmbs.results import Result
 from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, PathFollower, PedalTable, SpeedController
-from rtmbs.vehicle.driving.path import Path
+from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, SpeedController
 from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
 from rtmbs.vehicle.manoeuvres.report import Metric, Plot

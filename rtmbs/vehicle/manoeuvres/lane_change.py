@@ -9,8 +9,7 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
 from rtmbs.vehicle.driving.driveline import Driveline
 from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, PathFollower, Pedals, SpeedController
-from rtmbs.vehicle.driving.path import Path
+from rtmbs.vehicle.driving.driver import CarMotion, Path, PathFollower, Pedals, SpeedController
 from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
 from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
 from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads

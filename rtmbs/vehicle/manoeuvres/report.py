@@ -1,12 +1,26 @@
-"""Report of a manoeuvre: metrics with units and definitions, signals, plots, and one HTML file of all of it."""
+"""Report of a manoeuvre, and its HTML page.
 
+Report of a manoeuvre: metrics with units and definitions, signals, plots, and one HTML file of all of it.
+
+HTML page of a report: a table of metrics and plots as SVG pictures inside one file.
+"""
+
+import html
+import io
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from string import Template
+from typing import Any, NamedTuple, cast
 
+import numpy as np
+
+from rtmbs.core.files import replacing
+from rtmbs.errors import InputError
 from rtmbs.model.checks import Array
 from rtmbs.results import Result
+from rtmbs.vehicle.manoeuvres.signals import UNITS
 
 
 @dataclass(frozen=True)
@@ -126,6 +140,151 @@ class Report:
         InputError
             Without matplotlib.
         """
-        from rtmbs.vehicle.manoeuvres.html import write_page
-
         write_page(self, path)
+
+
+MOST_POINTS = 2000  # of a curve in a picture
+COLOURS = ("#1f5fa8", "#c8551b", "#3b8132", "#7a4fa3")
+PAGE = Template("""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>$title</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto; max-width: 1080px;
+       padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+p.car { color: #666; margin-top: .2rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.name { white-space: nowrap; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 1rem; }
+.plots .wide { grid-column: 1 / -1; } .plots svg { width: 100%; height: auto; }
+</style></head><body>
+<h1>$title</h1><p class="car">$car</p>
+$notes
+<h2>Metrics</h2>
+<table><thead><tr><th>metric</th><th>value</th><th>unit</th><th>definition</th></tr></thead><tbody>
+$rows
+</tbody></table>
+<h2>Signals</h2>
+<div class="plots">
+$plots
+</div>
+<p>ISO 8855 axes: x forward, y left, z up; yaw and steering positive to the left, roll positive right side down, pitch
+positive nose down. Written by rtmbs.</p>
+</body></html>
+""")
+
+
+def write_page(report: Report, path: str | os.PathLike[str]) -> None:
+    """Write the page of a report; a file that exists is replaced as a whole.
+
+    Parameters
+    ----------
+    report : Report
+        Report.
+    path : str or path
+        File.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+    """
+    text = page(report)
+    with replacing(os.fspath(path)) as file:
+        file.write(text.encode())
+
+
+def page(report: Report) -> str:
+    """Return the page of a report.
+
+    Parameters
+    ----------
+    report : Report
+        Report.
+
+    Returns
+    -------
+    str
+        HTML text.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+    """
+    rows = [
+        f'<tr><td class="name">{html.escape(name.replace("_", " "))}</td><td class="number">{one.value:.5g}</td>'
+        f"<td>{html.escape(superscript(one.unit))}</td><td>{html.escape(one.definition)}</td></tr>"
+        for name, one in report.metrics.items()
+    ]
+    pictures = [
+        f'<div class="{"wide" if plot.x == "x" else "plot"}">{picture(report, plot, str(k))}</div>'
+        for k, plot in enumerate(report.pictures)
+    ]
+    return PAGE.substitute(
+        title=html.escape(report.name),
+        car=html.escape(report.car),
+        notes="\n".join(f"<p>{html.escape(note)}</p>" for note in report.notes),
+        rows="\n".join(rows),
+        plots="\n".join(pictures),
+    )
+
+
+def superscript(unit: str) -> str:
+    """Return a unit with raised exponents."""
+    return unit.replace("^2", "²").replace("^3", "³")
+
+
+def picture(report: Report, plot: Plot, mark: str) -> str:
+    """Return one plot as SVG text; ``mark`` keeps its identifiers apart from those of other pictures."""
+    wide = plot.x == "x"
+    figure = new_figure((10.4, 2.9) if wide else (5.6, 3.1))
+    axes = figure.add_subplot()
+    x = report.signals[plot.x]
+    every = slice(None, None, max(len(x) // MOST_POINTS, 1))
+    for line in plot.lines:
+        axes.plot(line[:, 0], line[:, 1], color="#aaaaaa", linewidth=1.0)
+    for name, colour in zip(plot.y, COLOURS, strict=False):
+        label = name.replace("_", " ")
+        axes.plot(x[every], report.signals[name][every], color=colour, linewidth=1.4, label=label)
+    if plot.marks:
+        places = np.array(plot.marks)
+        axes.plot(places[:, 0], places[:, 1], "o", color="#d2691e", markersize=3.5, label="cones")
+    axes.set_title(plot.title, fontsize=10, loc="left")
+    axes.set_xlabel(f"{plot.x.replace('_', ' ')} [{UNITS.get(plot.x, '')}]", fontsize=9)
+    axes.set_ylabel(f"[{UNITS.get(plot.y[0], '')}]", fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.grid(True, color="#e5e5e5", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(plot.y) > 1 or plot.marks:
+        axes.legend(fontsize=8, frameon=False, ncols=2)
+    return svg_of(figure, mark)
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return a Figure of matplotlib that needs no window; InputError without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("plots need matplotlib; pip install 'rtmbs[plot]' brings it") from None
+    return Figure(figsize=size, layout="constrained")
+
+
+def svg_of(figure: Any, mark: str) -> str:
+    """Return a figure as the text of an SVG element, with the same bytes each time."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": f"rtmbs{mark}", "svg.fonttype": "path"}):
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    names = set(re.findall(r'\bid="([^"]+)"', text))
+
+    def own(match: re.Match[str]) -> str:
+        return f"{match[1]}{match[2]}-{mark}" if match[2] in names else match[0]
+
+    return re.sub(r'(\bid="|#)([A-Za-z_][\w.-]*)', own, text)  # identifiers of pictures on one page differ

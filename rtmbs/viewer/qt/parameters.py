@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QHeaderView, QSlider, QVBoxLayout, QWidget
 
-from rtmbs.library.fourbar import CLOSURES, LAYOUTS
+from rtmbs.library.linkages import CLOSURES, LAYOUTS
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import OPTION_TIPS, Command, Rebuild, SetInput, SetOption, option_title

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import offered
 from rtmbs.results.channel import Entry, Source, resolve_names
-from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
-from rtmbs.studies.analysis.power import force_power
+from rtmbs.studies.analysis.workload import force_power
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 from rtmbs.viewer.scene.description import ChannelDescription

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtmbs import library
-from rtmbs.core.reading import DamagedFile, text
+from rtmbs.core.files import DamagedFile, text
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
 from rtmbs.viewer.session.commands import KeepHistory

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rtmbs.core.memory import in_words
+from rtmbs.core.bounds import in_words
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compiled import listening

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.atomic_file import replacing
-from rtmbs.core.reading import from_json, whole
+from rtmbs.core.files import from_json, replacing, whole
 from rtmbs.errors import ResultError
 from rtmbs.model.shapes import Shape, Surface
 from rtmbs.viewer.scene import description as records

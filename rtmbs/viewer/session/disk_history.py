@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.core.archive import read_archive, write_archive
-from rtmbs.core.reading import DamagedFile, check_unpacked
+from rtmbs.core.files import DamagedFile, check_unpacked, read_archive, write_archive
 from rtmbs.errors import InputError, ResultError
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.results.channel import QUATERNION, TIME, XYZ, Source

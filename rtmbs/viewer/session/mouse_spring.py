@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.library.force_laws import point_spring
 from rtmbs.model import Model
-from rtmbs.model.model_changes import Origin
+from rtmbs.model.description import Origin
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.viewer.session.commands import Vector

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from rtmbs.errors import StepError
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import PHASES, Chunk
-from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import JointReactions
 from rtmbs.results.sample_kernels import resample_energies
-from rtmbs.results.samples import Samples, one_sample, samples_of
+from rtmbs.results.samples import Evaluation, Samples, one_sample, samples_of
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.observers import At, Every, Observer

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import library
-from rtmbs.core.atomic_file import replacing
+from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, StepError
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame

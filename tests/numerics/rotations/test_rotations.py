@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from rtmbs.jit.compiled import kernel
-from rtmbs.numerics.rotations import kernels, plain, vectors
+from rtmbs.numerics.rotations import kernels, plain
+from rtmbs.numerics.rotations import quaternions as vectors
 from rtmbs.numerics.rotations.plain import INVERSE
 from rtmbs.numerics.rotations.quaternions import conjugate, product, quaternions, rotations, world_rates
 

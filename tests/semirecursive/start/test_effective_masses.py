@@ -7,7 +7,7 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
 from rtmbs.integrators.method import penalty_factors
-from rtmbs.library.shapes import add_bar
+from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.start.effective_masses import effective_masses
 from tests.semirecursive.start.cases import MODELS, closed_pose, fourbar, system_of

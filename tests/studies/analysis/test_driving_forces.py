@@ -14,7 +14,7 @@ import rtmbs
 from rtmbs import driving_forces, language
 from rtmbs.errors import InputError
 from rtmbs.kinematics import Analysis
-from rtmbs.kinematics.elements import PointDriver, PointOnCurve
+from rtmbs.kinematics.element_equations import PointDriver, PointOnCurve
 from rtmbs.model.description import characteristic_length
 from tests.cases import quick
 

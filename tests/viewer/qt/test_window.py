@@ -208,7 +208,7 @@ def test_frames_bring_back_what_somebody_else_changed(window, panel):
 
 
 def test_parameters_of_the_factory_wait_for_build(qtbot):
-    origin = FromFactory("rtmbs.library.fourbar:fourbar", {"ny": 2, "nz": 1})
+    origin = FromFactory("rtmbs.library.linkages:fourbar", {"ny": 2, "nz": 1})
     window = open_window(qtbot, origin.make({}, {}))
     window.connection._controller.origin = origin
     window.connection._controller.build({}, {})

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import InputError
-from rtmbs.results.result import Result
-from rtmbs.results.selection import derived
+from rtmbs.results.result import Result, derived
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.film import MATPLOTLIB, FilmOptions, Flat, film_result
 from rtmbs.viewer.scene.camera import Camera
