@@ -42,6 +42,8 @@ from rtmbs.integrators.newton import (
     TRUSTED,
     acceleration_allowance,
     contraction_rate,
+    leads_away,
+    leaps,
     may_reuse,
     reuse_pays,
     scaled_norm,
@@ -492,6 +494,14 @@ def far_off(typical, own):
     return far > 0
 
 
+@inner_kernel
+def moves_away(typical, ws, own):
+    """True when the step moves further than the rate at its start leads; for one whose first correction leapt."""
+    for i in range(len(own.y)):
+        ws.predicted[i] = own.differences[0, i] + 0.5 * own.differences[1, i]
+    return leads_away(own.y, ws.predicted, 2.0, typical)
+
+
 SURE = 1e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
 STANDS = 1e-5  # of the tolerance: a correction that need not be made; redundant rows feel 1e-3 in their multipliers
 
@@ -504,7 +514,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     last. An older factor serves where its Phi_z is near enough. It costs no accuracy: corrections are made from what
     is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
-    previous, slow, reusable, met, exact, strayed = 0.0, 0, near, False, False, False
+    previous, slow, reusable, met, exact, strayed, leapt = 0.0, 0, near, False, False, False, False
     start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
@@ -518,6 +528,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
         strayed, exact = strayed or (exact and not reusable and strays(settings, norm, previous)), not reusable
+        leapt = leaps(settings, iteration, leapt, norm, ws.dz, 2.0)
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
@@ -536,6 +547,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             answer, met = GO_ON, True  # once: rounding may be larger than that
         if answer > DIVERGED:
             return NOT_FINITE, False
+        strayed = strayed or (leapt and answer == ACCEPT and moves_away(settings.typical, ws, own))
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
             stats[ITERATIONS_TO_TOLERANCE] = 0.0 if strayed else iteration
             if iteration > TRUSTED and far_off(settings.typical, own):
