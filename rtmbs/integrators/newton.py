@@ -187,26 +187,25 @@ def leaps(settings, iteration, leapt, norm, dz, times):
         return most > SHORT
     if not times * most > LEAP:
         return False
+    far = 0
     for i in range(len(dz)):
-        if not times * abs(dz[i]) <= LEAP * settings.typical[i]:
-            return True
-    return False
+        far += 0 if times * abs(dz[i]) <= LEAP * settings.typical[i] else 1
+    return far > 0
 
 
 @kernel
 def leads_away(way, ahead, times, typical):
-    """True when a coordinate moves by LEAP more than its rate leads the fastest; ``times`` way and ahead (n,) are moves.
+    """True when a coordinate moves LEAP more than rates lead the fastest; ``times`` way and ahead (n,) are moves.
 
     What dampers, friction and stops take from a motion never does that, and a clutch gives no more than the fastest
     has. Another solution of a large step does: its rates feed themselves.
     """
-    fastest = 0.0
+    fastest, far = 0.0, 0
     for i in range(len(way)):
         fastest = max(fastest, times * abs(ahead[i]) / typical[i])
     for i in range(len(way)):
-        if not times * abs(way[i]) <= (fastest + LEAP) * typical[i]:
-            return True
-    return False
+        far += 0 if times * abs(way[i]) <= (fastest + LEAP) * typical[i] else 1
+    return far > 0
 
 
 # ---- stages of a TR-BDF2 step: its numbers, and first increments (METHODS 7.2, 7.5) ---------------------------------

@@ -18,8 +18,10 @@ from rtmbs.integrators.midpoint_history import (
     begin_history,
     continues,
     extend_history,
+    far_off,
     first_rates,
     keep_history,
+    moves_away,
     take_history,
 )
 from rtmbs.integrators.newton import (
@@ -28,7 +30,6 @@ from rtmbs.integrators.newton import (
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
-    FAR,
     GO_ON,
     LOST_DIRECTION,
     MISSED,
@@ -42,7 +43,6 @@ from rtmbs.integrators.newton import (
     TRUSTED,
     acceleration_allowance,
     contraction_rate,
-    leads_away,
     leaps,
     may_reuse,
     reuse_pays,
@@ -483,23 +483,6 @@ def correction(tables, lu, work, settings, h, weight, near, previous, reusable, 
         evaluate_step(tables, h, old, u1, False, ws, own)  # the Newton matrix needs the passes at the middle
         stats[EVALUATIONS] += 1
     return norm, reusable
-
-
-@inner_kernel
-def far_off(typical, own):
-    """True when the step ends far from where its first increment leads."""
-    far = 0
-    for i in range(len(own.y)):
-        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
-    return far > 0
-
-
-@inner_kernel
-def moves_away(typical, ws, own):
-    """True when the step moves further than the rate at its start leads; for one whose first correction leapt."""
-    for i in range(len(own.y)):
-        ws.predicted[i] = own.differences[0, i] + 0.5 * own.differences[1, i]
-    return leads_away(own.y, ws.predicted, 2.0, typical)
 
 
 SURE = 1e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
