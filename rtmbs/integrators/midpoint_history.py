@@ -10,7 +10,7 @@ no history: its momentum is M zd.
 
 import numpy as np
 
-from rtmbs.integrators.newton import scaled_norm
+from rtmbs.integrators.newton import FAR, leads_away, scaled_norm
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 
 DIFFERENCES = 9  # D_0, the last half increment, to D_8: increments are extrapolated by a polynomial of order 7 at most
@@ -164,6 +164,23 @@ def first_rates(h, new, own):
     for i in range(len(own.y)):
         new.zd[i] = 2.0 / h * (D[0, i] + 0.5 * D[1, i] + D[2, i] / 3.0)
         new.zdd[i] = 2.0 / (h * h) * (D[1, i] + D[2, i])
+
+
+@inner_kernel
+def far_off(typical, own):
+    """True when the step ends far from where its first increment leads."""
+    far = 0
+    for i in range(len(own.y)):
+        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
+    return far > 0
+
+
+@inner_kernel
+def moves_away(typical, ws, own):
+    """True when the step moves further than the rate at its start leads; for one whose first correction leapt."""
+    for i in range(len(own.y)):
+        ws.predicted[i] = own.differences[0, i] + 0.5 * own.differences[1, i]
+    return leads_away(own.y, ws.predicted, 2.0, typical)
 
 
 @inner_kernel

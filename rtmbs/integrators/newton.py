@@ -165,6 +165,49 @@ def strays(settings, norm, previous):
     return norm > STRAYED * previous and previous * tolerance > SHORT
 
 
+# ---- steps that may be another solution (METHODS 1.11) --------------------------------------------------------------
+
+LEAP = 1.0  # typical sizes: beyond it sines and levers of the first increment tell nothing of the solution
+
+
+@kernel
+def leaps(settings, iteration, leapt, norm, dz, times):
+    """True when the first correction, ``times`` dz, moves a coordinate by more than LEAP, and the second is not SHORT.
+
+    LEAP is 1 rad, or the characteristic length. Equations that are linear on this way have one solution, however far
+    it is: their second correction is short. ``leapt`` is the answer of the iteration before. One compare where the
+    scaled norm cannot hold such a move.
+    """
+    if iteration > 1 and not leapt:
+        return False
+    if iteration > 2:
+        return leapt
+    most = norm * np.sqrt(len(dz)) * (settings.absolute[0] / settings.typical[0] + settings.relative)
+    if iteration == 2:
+        return most > SHORT
+    if not times * most > LEAP:
+        return False
+    far = 0
+    for i in range(len(dz)):
+        far += 0 if times * abs(dz[i]) <= LEAP * settings.typical[i] else 1
+    return far > 0
+
+
+@kernel
+def leads_away(way, ahead, times, typical):
+    """True when a coordinate moves LEAP more than rates lead the fastest; ``times`` way and ahead (n,) are moves.
+
+    What dampers, friction and stops take from a motion never does that, and a clutch gives no more than the fastest
+    has. Another solution of a large step does: its rates feed themselves.
+    """
+    fastest, far = 0.0, 0
+    for i in range(len(way)):
+        fastest = max(fastest, times * abs(ahead[i]) / typical[i])
+    for i in range(len(way)):
+        far += 0 if times * abs(way[i]) <= (fastest + LEAP) * typical[i] else 1
+    return far > 0
+
+
 # ---- stages of a TR-BDF2 step: its numbers, and first increments (METHODS 7.2, 7.5) ---------------------------------
 
 GAMMA = 2.0 - np.sqrt(2.0)  # share of a step that the first stage takes

@@ -40,6 +40,8 @@ from rtmbs.integrators.newton import (
     SLOW_RATE,
     acceleration_allowance,
     contraction_rate,
+    leads_away,
+    leaps,
     may_reuse,
     reuse_pays,
     scaled_norm,
@@ -161,7 +163,7 @@ class TrapezoidalStep:
         The readable form of ``semirecursive.step.correct``; both are judged by ``integrators.newton``.
         """
         settings, stats = self.settings, self.stats
-        terms, previous, slow, reusable, lam = settings.tangent_terms, 0.0, 0, False, old.lam
+        terms, previous, slow, lam, reusable, leapt = settings.tangent_terms, 0.0, 0, old.lam, False, False
         for iteration in range(1, settings.max_iterations + 1):
             f = self.residual(increment, old)
             here = self.followed(increment, old, lam) if terms == FOLLOWED else old
@@ -175,9 +177,12 @@ class TrapezoidalStep:
             rate = contraction_rate(norm, previous)
             stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
+            leapt = leaps(settings, iteration, leapt, norm, dz, 1.0)
             answer = verdict(iteration, norm, rate, slow)
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, increment
+            if leapt and answer == ACCEPT and leads_away(increment, settings.h * old.zd, 1.0, settings.typical):
+                answer = DIVERGED  # to another solution
             if answer == ACCEPT and not stats[ITERATIONS_TO_TOLERANCE]:
                 stats[ITERATIONS_TO_TOLERANCE] = iteration
             if not settings.fixed_iterations and answer == DIVERGED:

@@ -24,6 +24,8 @@ from rtmbs.integrators.newton import (
     STILL,
     TRUSTED,
     contraction_rate,
+    leads_away,
+    leaps,
     scaled_norm,
     strays,
     too_far,
@@ -92,7 +94,7 @@ class MidpointStep:
         settings, midpoint, h, weight = self.settings, self.midpoint, new.h, STIFFER * self.weight
         y, impulse = 0.5 * h * old.zd + 0.25 * h * h * old.zdd, 0.25 * h * h * old.lam
         inputs = 0.5 * (old.u + new.u)
-        previous, slow, strayed = 0.0, 0, False
+        previous, slow, strayed, leapt = 0.0, 0, False, False
         for iteration in range(1, settings.max_iterations + 1):
             Phi = midpoint.end(old.z + 2.0 * y, old.R0, new.u) + midpoint.slip(y)
             p, tau = midpoint.middle(old.z + y, 2.0 / h * y, old.R0, inputs)
@@ -110,6 +112,8 @@ class MidpointStep:
             answer, previous = verdict(iteration, norm, rate, slow), norm
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, y, impulse
+            leapt = leaps(settings, iteration, leapt, norm, dy, 2.0)
+            strayed |= leapt and answer == ACCEPT and leads_away(y, 0.5 * h * old.zd, 2.0, settings.typical)
             if answer == ACCEPT and not self.to_tolerance:
                 self.to_tolerance = 0 if strayed else iteration
                 if iteration > TRUSTED and too_far(h, 2.0 * y, old.zd, old.zdd, settings.typical):

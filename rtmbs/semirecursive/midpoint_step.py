@@ -18,8 +18,10 @@ from rtmbs.integrators.midpoint_history import (
     begin_history,
     continues,
     extend_history,
+    far_off,
     first_rates,
     keep_history,
+    moves_away,
     take_history,
 )
 from rtmbs.integrators.newton import (
@@ -28,7 +30,6 @@ from rtmbs.integrators.newton import (
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
-    FAR,
     GO_ON,
     LOST_DIRECTION,
     MISSED,
@@ -42,6 +43,7 @@ from rtmbs.integrators.newton import (
     TRUSTED,
     acceleration_allowance,
     contraction_rate,
+    leaps,
     may_reuse,
     reuse_pays,
     scaled_norm,
@@ -483,15 +485,6 @@ def correction(tables, lu, work, settings, h, weight, near, previous, reusable, 
     return norm, reusable
 
 
-@inner_kernel
-def far_off(typical, own):
-    """True when the step ends far from where its first increment leads."""
-    far = 0
-    for i in range(len(own.y)):
-        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
-    return far > 0
-
-
 SURE = 1e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
 STANDS = 1e-5  # of the tolerance: a correction that need not be made; redundant rows feel 1e-3 in their multipliers
 
@@ -504,7 +497,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     last. An older factor serves where its Phi_z is near enough. It costs no accuracy: corrections are made from what
     is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
-    previous, slow, reusable, met, exact, strayed = 0.0, 0, near, False, False, False
+    previous, slow, reusable, met, exact, strayed, leapt = 0.0, 0, near, False, False, False, False
     start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
@@ -518,6 +511,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
         strayed, exact = strayed or (exact and not reusable and strays(settings, norm, previous)), not reusable
+        leapt = leaps(settings, iteration, leapt, norm, ws.dz, 2.0)
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
@@ -536,6 +530,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             answer, met = GO_ON, True  # once: rounding may be larger than that
         if answer > DIVERGED:
             return NOT_FINITE, False
+        strayed = strayed or (leapt and answer == ACCEPT and moves_away(settings.typical, ws, own))
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
             stats[ITERATIONS_TO_TOLERANCE] = 0.0 if strayed else iteration
             if iteration > TRUSTED and far_off(settings.typical, own):

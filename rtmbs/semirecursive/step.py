@@ -20,6 +20,8 @@ from rtmbs.integrators.newton import (
     SLOW_RATE,
     acceleration_allowance,
     contraction_rate,
+    leads_away,
+    leaps,
     may_reuse,
     reuse_pays,
     scaled_norm,
@@ -345,6 +347,14 @@ def loops_left(settings, new, ws, stats):
 
 
 @inner_kernel
+def moves_away(settings, old, ws):
+    """True when the increment leads away from the rates of ``old``; for a step whose first correction leapt."""
+    for i in range(len(ws.predicted)):
+        ws.predicted[i] = settings.h * old.zd[i]
+    return leads_away(ws.increment, ws.predicted, 1.0, settings.typical)
+
+
+@inner_kernel
 def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
     """Newton's iteration on the increment.
 
@@ -355,7 +365,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
     that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
     """
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
-    previous, slow, reusable = 0.0, 0, False
+    previous, slow, reusable, leapt = 0.0, 0, False, False
     if terms == FOLLOWED:
         for row in range(len(alpha)):
             ws.lam_here[row] = old.lam[row]
@@ -383,9 +393,12 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
         rate = contraction_rate(norm, previous)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
+        leapt = leaps(settings, iteration, leapt, norm, ws.dz, 1.0)
         answer = verdict(iteration, norm, rate, slow)
         if answer > DIVERGED:
             return NOT_FINITE
+        if leapt and answer == ACCEPT and moves_away(settings, old, ws):
+            answer = DIVERGED  # to another solution
         answer = GO_ON if first and answer == ACCEPT else answer
         if answer == ACCEPT and not done:
             stats[ITERATIONS_TO_TOLERANCE] = iteration

@@ -329,6 +329,8 @@ class ExtrapolatedSteps:
             )  # fmt: skip
         store.compiled = True
         tried = self.judged.tried[: int(self.control[TRIED])]
+        if len(tried) == 0:  # no step starts from this state: the step in plain Python says why
+            return self.take_one(start)
         if np.isfinite(tried[-1, 2]):
             self.run.choice.blame(self.kernel.error, error_time(self.control))
         good = self.looked_at(start, done)
@@ -359,7 +361,7 @@ class ExtrapolatedSteps:
         """Fill in the inputs at the ends of all quarters; steps adapt in the kernel where no function of time acts."""
         self.inputs[:] = start.u
         self.control[ADAPTS] = 0.0 if self.sim.system.signals else 1.0
-        self.control[REFUSALS] = 0.0
+        self.control[REFUSALS], self.control[TRIED] = 0.0, 0.0
         self.control[PATIENCE] = 1.0 if self.kinks is not None else MOST_REFUSALS  # the first may tell of a kink
         if self.sim.system.signals:
             parts = np.ceil(self.control[LEFT] / self.control[STEP] * (1.0 - LANDED))

@@ -530,6 +530,9 @@ class StateStore:
         if type(method) is type(old):
             state.memory = fresh | method.carried(state, old)
         else:
+            start, changed = self.start_of(state)
+            if not changed:  # inputs are what they were: so are accelerations, whether somebody looked or not
+                state.zdd, state.lam, state.sd = start.zdd.copy(), start.lam.copy(), start.sd.copy()
             state.memory, state.before = fresh, None
             method.begin(equations, state)
 

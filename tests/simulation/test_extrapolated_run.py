@@ -252,3 +252,15 @@ def test_a_run_that_is_refused_in_its_first_step_names_a_coordinate(kernel, monk
     with pytest.raises(InputError, match=r"at t = 0 s, because of 'free\.rotation_\d': nothing bends there"):
         chip((0, 0, 0)).run(0.1, tolerance=1e-8)
     assert set(chip((3, -3, 1.5)).run(0.1, tolerance=1e-8).outcomes) == {"CONVERGED"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("value", [1e300, 1e99])
+def test_a_run_from_an_input_too_large_ends_in_words(value):
+    """No step starts from accelerations out of range: the run names that, and no place of an empty list."""
+    model = rtmbs.library.build("pendulum")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint="pivot")
+    sim = rtmbs.Simulation(model.compile(), h=1e-3, method=rtmbs.VariationalMidpoint())
+    sim.inputs["motor.torque"] = value
+    with pytest.raises(rtmbs.errors.RtmbsError):
+        sim.run(3e-3, tolerance=1e-4)

@@ -228,3 +228,19 @@ def test_every_input_of_a_large_model_can_be_set():
         sim.inputs[name] = np.asarray(value) + 0.125
         np.testing.assert_array_equal(sim.inputs[name], np.asarray(value) + 0.125)
     assert sim.step().outcome.accepted
+
+
+def test_another_method_begins_alike_behind_an_input_that_was_set_back():
+    """Accelerations stay those of the last step, whether an input was set and set back or not."""
+    model = rtmbs.library.build("crank_rocker")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.3)), joint="crank_pivot")
+    system, found = model.compile(), []
+    for touched in (False, True):
+        sim = rtmbs.Simulation(system, h=1e-3, method=rtmbs.PenaltyTrapezoidal())
+        sim.run(0.02)
+        if touched:
+            sim.inputs["motor.torque"] = 1.0
+            sim.inputs["motor.torque"] = 0.3
+        sim.change(method=rtmbs.VariationalMidpoint())
+        found.append((sim.state.z.tobytes(), sim.state.zdd.tobytes(), sim.state.lam.tobytes()))
+    assert found[0] == found[1]
