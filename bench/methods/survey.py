@@ -67,8 +67,8 @@ from rtmbs.formulations import (
     plot_error_response,
     transfer_function,
 )
-from rtmbs.formulations.baumgarte import SEED_GAINS, measured_response, measured_systems, unit_rate_state
 from rtmbs.formulations.function_system import slider_crank
+from rtmbs.formulations.stabilisation import SEED_GAINS, measured_response, measured_systems, unit_rate_state
 
 SUNDIALS = find_spec("sksundae") is not None
 GRAVITY = 9.81

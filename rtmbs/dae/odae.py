@@ -24,7 +24,8 @@ from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.step_control import values_of
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.numerics.linear.solver import DenseSolver

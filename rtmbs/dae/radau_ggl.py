@@ -22,7 +22,8 @@ from rtmbs.dae.dynamics import (
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.step_control import Tolerances
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.numerics.linear.solver import DenseSolver
 

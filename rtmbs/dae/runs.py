@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
 from rtmbs.dae.step_control import StepControl, Tolerances, first_step, slopes_of, values_of
-from rtmbs.formulations.augmented_system import Direct
 from rtmbs.formulations.contract import FormulationError, OutOfRange
 from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
 

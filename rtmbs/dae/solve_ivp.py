@@ -22,7 +22,8 @@ from rtmbs.dae.first_order import LIGHT, FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.dae.runs import DenseRun, Restart, Run
 from rtmbs.errors import RtmbsError, unknown_name
-from rtmbs.formulations.compiled import SOLVED, CompiledSystem, Work, corrected_accelerations
+from rtmbs.formulations.compiled import CompiledSystem
+from rtmbs.formulations.compiled_kernels import SOLVED, Work, corrected_accelerations
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.jit.compiled import entry_for, inner_kernel, kernel

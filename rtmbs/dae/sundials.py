@@ -21,8 +21,8 @@ from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.dae.runs import DenseRun, Restart, Run
 from rtmbs.errors import InputError, RtmbsError, StepError, unknown_name
-from rtmbs.formulations.augmented_system import Direct
 from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.recursive.motion import Alone, Exchange, RankSteps, check_times, recursion_result

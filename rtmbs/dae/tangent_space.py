@@ -25,7 +25,8 @@ from rtmbs.dae.multistep import (
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.dae.step_control import slopes_of, values_of
 from rtmbs.errors import unknown_name
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import pivoted
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.terms import holonomic_rows, jacobian_rate

@@ -11,7 +11,7 @@ from rtmbs.core.names import ADDING, Register, lazily
 from rtmbs.formulations.contract import Formulation
 
 PLACES = {  # name: (module, class)
-    "direct": ("augmented_system", "Direct"),
+    "direct": ("direct", "Direct"),
     "baumgarte": ("baumgarte", "Baumgarte"),
     "partitioning": ("partitioning", "Partitioning"),
     "qr": ("null_space", "QR"),
@@ -54,8 +54,7 @@ __getattr__, __dir__, __all__ = lazily(
                 "SystemWithStates",
             ],
             "correction": ["Correcting", "corrected"],
-            "baumgarte": [
-                "Baumgarte",
+            "stabilisation": [
                 "STABILITY",
                 "Disturbance",
                 "critical_gains",

@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
 from rtmbs.formulations.correction import Solve, closed_state, least_solution
-from rtmbs.formulations.partitioning import Elimination
+from rtmbs.formulations.elimination import Elimination
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     RowFactor,

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.baumgarte import Stabilised
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper, checked_time, checked_vector
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.reduction import CONTRADICTION, contradiction, refuse_weightless, row_factor
+from rtmbs.formulations.stabilisation import Stabilised
 from rtmbs.formulations.terms import Positive, terms_at
 from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
 

@@ -55,12 +55,11 @@ KERNEL_FILES = (
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
     "robotics/kernels.py",
-    "robotics/kernels.py",
-    "robotics/kernels.py",
     "batch/kernels.py",
     "simulation/jumps.py",
     "simulation/prepared_step.py",
     "system/contact_tables.py",
+    "system/law_tables.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

@@ -279,19 +279,23 @@ def attachment(force: Force) -> str:
 # ---- characteristic length: the factor between angles and lengths where the two are compared -------------------------
 
 
+ROUNDING = 1e-12  # of the largest coordinate of a place
+
+
 def characteristic_length(model: ModelDescription) -> float:
     """Return the largest distance between the joint points of one moving body [m].
 
     When no body has two: the largest distance from a joint point to a mass centre; then the largest radius of gyration;
-    then 1.
+    then 1. The rounding of places is no distance.
     """
-    points = joint_points(model)
+    points, bodies = joint_points(model), model.bodies
+    places = [place for name in points for place in (bodies[name].center_of_mass, *points[name])]
+    rounding = ROUNDING * max((float(np.abs(place).max()) for place in places), default=0.0)
     widest = max((spread(places) for places in points.values()), default=0.0)
-    if widest > 0.0:
+    if widest > rounding:
         return widest
-    bodies = model.bodies
     arms = [float(np.linalg.norm(place - bodies[name].center_of_mass)) for name in points for place in points[name]]
-    if max(arms, default=0.0) > 0.0:
+    if max(arms, default=0.0) > rounding:
         return max(arms)
     heavy = [body for body in bodies.values() if body.mass > 0.0]
     radii = [float(np.sqrt(np.max(np.diag(body.inertia)) / body.mass)) for body in heavy]

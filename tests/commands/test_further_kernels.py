@@ -21,9 +21,9 @@ from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.input_jump import follow_inputs
 from rtmbs.ad.simd_programs import evaluate_rows
 from rtmbs.studies.sensitivities.saddles import solve_all
-from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, take_each, take_parameters
+from rtmbs.studies.sensitivities.step_solver import evaluate_back, sweep_forward
 kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all
-kernels = *kernels, tell_posts, place_frames, sweep_back, sweep_forward, take_parameters, take_each
+kernels = *kernels, tell_posts, place_frames, sweep_forward, evaluate_back
 print(*(kernel.py_func.__name__ for kernel in kernels if not kernel.signatures))
 """
 LOADED = """

@@ -7,6 +7,7 @@ from rtmbs.errors import TopologyError
 from rtmbs.model import (
     ConstantRate,
     Fixed,
+    Floating,
     Input,
     Model,
     Motor,
@@ -465,6 +466,15 @@ def test_initial_values_reach_their_coordinates_with_pins_and_weights():
 
 
 # ---- scales --------------------------------------------------------------------------------------------------------
+
+
+def test_rounding_of_a_place_is_no_length():
+    """A joint at the mass centre, but for the last bit: the length is a radius of gyration, not 5e-17 m."""
+    model = Model("ball")
+    center = np.array((0.1, 0.2, 0.3))
+    model.add_body("ball", mass=2.0, inertia=(0.08, 0.02, 0.06), center_of_mass=center)
+    model.add_joint("free", Floating(), "ground", "ball", point=center * (1.0 + 2.3e-16))
+    assert model.compile().length == pytest.approx(0.2)
 
 
 def test_characteristic_length_grows_with_the_model():

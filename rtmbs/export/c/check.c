@@ -257,7 +257,7 @@ static const char *check_sets(M it, const sizes *s) {
     SHAPE1(L_tables_sets_radius, 0); SHAPE1(L_tables_sets_connector, 0); SHAPE1(L_tables_sets_planes, 0);
     SHAPE1(L_tables_sets_member_pointer, 1); RANGE(L_tables_sets_member_pointer, 0, 0);
     SHAPE1(L_tables_sets_pair_pointer, 1); RANGE(L_tables_sets_pair_pointer, 0, 0);
-    SHAPE1(L_tables_sets_slot, 0); SHAPE1(L_tables_sets_friction, 0); SHAPE2(L_tables_sets_law, 0, 7);
+    SHAPE1(L_tables_sets_slot, 0); SHAPE1(L_tables_sets_friction, 0); SHAPE2(L_tables_sets_law, 0, 9);
     SHAPE1(L_tables_sets_first, 1); RANGE(L_tables_sets_first, 0, 0);
     WANT(L_ws_touch, E(L_ws_touch) == 0); SHAPE2(L_ws_touching, 0, 2); SHAPE1(L_ws_set_share, 3);
     SHAPE2(L_ws_set_wrench, 0, 6); SHAPE2(L_ws_set_motion, 0, 12); SHAPE1(L_ws_set_force, 0);
@@ -308,16 +308,18 @@ static const char *check_laws(M it, const sizes *s) {
          column(it, L_tables_laws_force_entry, 1, 0, ni - 1) && column(it, L_tables_laws_force_entry, 2, 0, 1) &&
          column(it, L_tables_laws_force_entry, 3, 0, s->size - 1));
     RANGE(L_tables_laws_state_place, 0, slopes - 1);
-    WANT(L_tables_laws_state_block, EXTENT(it, L_tables_laws_state_block, 1) == 10);
+    WANT(L_tables_laws_state_block, EXTENT(it, L_tables_laws_state_block, 1) == 11);
     const int64_t *b = INTEGERS(it, L_tables_laws_state_block);
-    int64_t k0 = EXTENT(it, L_ws_state_matrix, 0), wide = EXTENT(it, L_ws_state_right, 1), states = 0, most = 0, seen_most = 0;
+    int64_t k0 = EXTENT(it, L_ws_state_matrix, 0), wide = EXTENT(it, L_ws_state_right, 1), states = 0, most = 0, seen_most = 0, begins = 0;
     SHAPE2(L_ws_state_matrix, k0, k0); WANT(L_ws_state_right, EXTENT(it, L_ws_state_right, 0) == k0);
-    for (int64_t r = 0; r < E(L_tables_laws_state_block); r++, b += 10) {
+    for (int64_t r = 0; r < E(L_tables_laws_state_block); r++, b += 11) {
         int64_t k = b[1], acts = b[3], looks = b[5], law = b[7], force = b[2] - 6 * nk;
         int64_t sizes_ok = k > 0 && k <= k0 && acts > 0 && acts <= 1 << 20 && looks > 0 && looks <= wide;
         if (!sizes_ok || b[0] < 0 || b[0] + k > ns || b[4] < 0 || b[4] + looks > inputs) FAIL(L_tables_laws_state_block);
         if (b[6] < 0 || b[6] + acts * k + k * looks + k * k > slopes) FAIL(L_tables_laws_state_block);
         if (law < -1 || law >= nk || (law >= 0 && (acts != 6 || looks != 18))) FAIL(L_tables_laws_state_block);
+        if (b[10] < 0 || b[10] > 1) FAIL(L_tables_laws_state_block);
+        begins |= b[10];
         if (b[9] < 0 || nf + b[8] < 0 || nf + b[8] + b[9] > nf) FAIL(L_tables_laws_state_block);
         if (law < 0 && (force < 0 || force + acts > no || b[4] < 18 * nk)) FAIL(L_tables_laws_state_block);
         for (int64_t e = nf + b[8]; law < 0 && e < nf + b[8] + b[9]; e++) {
@@ -334,6 +336,8 @@ static const char *check_laws(M it, const sizes *s) {
     SHAPE2(L_ws_law_wrench, nk, 6); SHAPE3(L_ws_law_local, nk, 6, 12); SHAPE1(L_ws_law_force, no); SHAPE1(L_ws_law_entry, nf);
     SHAPE1(L_ws_s, ns); SHAPE1(L_ws_state_rate, ns); SHAPE1(L_ws_begun_sd, ns); SHAPE1(L_ws_state_base, ns); SHAPE1(L_ws_state_change, ns);
     SHAPE2(L_ws_state_search, E(L_tables_laws_state_block), 3); SHAPE2(L_ws_state_kept, ns, 2);
+    SHAPE2(L_ws_begin, E(L_tables_laws_state_block), 6); SHAPE1(L_ws_begin_share, ns); SHAPE2(L_ws_begin_state, 3, ns);
+    SHAPE2(L_ws_begin_input, 2, begins ? inputs : 0);
     SHAPE1(L_ws_state_half, 1); SHAPE1(L_ws_rate_share, 1); SHAPE1(L_outputs_law_forces, no);
     return NULL;
 }

@@ -6,7 +6,7 @@ from scipy.integrate import quad, solve_ivp
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import Disturbance, error_response, plot_error_response, transfer_function
-from rtmbs.formulations.baumgarte import (
+from rtmbs.formulations.stabilisation import (
     SEED_GAINS,
     damping_case,
     measured_response,
