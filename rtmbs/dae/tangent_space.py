@@ -27,7 +27,7 @@ from rtmbs.dae.step_control import slopes_of, values_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.partitioning import pivoted
+from rtmbs.formulations.elimination import pivoted
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.terms import holonomic_rows, jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
