@@ -150,6 +150,16 @@ def first(chunk: Chunk, count: int) -> Chunk:
     return Chunk(*(values[:count] for values in chunk))
 
 
+def row_of(chunk: Chunk, k: int) -> StateArrays:
+    """Return the state in row ``k``, shared."""
+    return StateArrays(*(getattr(chunk, name)[k] for name in StateArrays._fields))
+
+
+def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
+    """Return the rows of a chunk from ``first`` on, shared; ``count`` of them, or all."""
+    return Chunk(*(values[first : None if count is None else first + count] for values in chunk))
+
+
 def take_row(state: State, chunk: Chunk, k: int) -> None:
     """Write row ``k`` of a chunk to ``state``."""
     for values, rows in zip(arrays_of(state), (getattr(chunk, name) for name in StateArrays._fields), strict=True):

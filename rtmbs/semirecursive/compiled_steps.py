@@ -23,6 +23,8 @@ from rtmbs.integrators.settings import (
     Chunk,
     Settings,
     StateArrays,
+    chunk_from,
+    row_of,
 )
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
@@ -126,16 +128,6 @@ def may_retry(ending: int, settings: Settings) -> bool:
     if ending in ACCEPTED or settings.tries == 0 or ending == SMALL_PIVOT:
         return False
     return not settings.fixed_iterations or ending == NOT_CONVERGED
-
-
-def row_of(chunk: Chunk, k: int) -> StateArrays:
-    """Return the state in row ``k``, shared."""
-    return StateArrays(*(getattr(chunk, name)[k] for name in StateArrays._fields))
-
-
-def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
-    """Return the rows of a chunk from ``first`` on, shared; ``count`` of them, or all."""
-    return Chunk(*(values[first : None if count is None else first + count] for values in chunk))
 
 
 # ---- groups of a mechanism -------------------------------------------------------------------------------------------

@@ -301,12 +301,13 @@ class Simulation(Keyed, StrictAttributes):
         return report
 
     @guarded(STEP, "run")
-    def _take_chunk(self, chunk: Chunk, passed: Any = 0.0) -> tuple[int, bool]:
+    def _take_chunk(self, chunk: Chunk, passed: Any = 0.0, whole: bool = False) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
         ``passed`` (k,): nobody looks at the end of the step, so a method may leave out rates and accelerations.
-        Returns (steps taken, whether the next one is for ``step``). It stops early after a while, before a step that
-        fails, and before one across a jump of a function of time. Functions of time are asked ahead.
+        Returns (steps taken, whether the next one is for ``step``). It stops before a step that fails, before one
+        across a jump of a function of time, and early after a while, unless ``whole``: further calls then take the
+        rest. Functions of time are asked ahead.
         """
         store = self._store
         old, new = store.begin_step()
@@ -323,7 +324,7 @@ class Simulation(Keyed, StrictAttributes):
                 return 0, True
         with nullcontext() if store.compiled else announced():
             store.check_arrays(old)
-            done, failed = store.options.method.advance_many(store.equations, store.work, old, chunk)
+            done, failed = store.advance_many(old, chunk, whole)
         store.compiled = True
         if self._half_turns is not None and done:
             good = self._half_turns.good(old, chunk, done)
