@@ -67,6 +67,7 @@ class Compilations:
         if self.bar is not None:
             self.bar.close()
         if self.collecting:
+            self.collecting = False
             gc.enable()
 
 
@@ -85,8 +86,13 @@ def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
         try:
             yield compilations
         finally:
-            _active.clear()
             compilations.close()
+            _active.clear()
+
+
+def collector_pauses() -> bool:
+    """Return whether a compilation in any thread lets the garbage collector rest, and will start it again."""
+    return any(one.collecting for one in _active)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from rtmbs.jit.compile_progress import collector_pauses
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Loop, Play
 from rtmbs.viewer.session.connection import Connection
@@ -94,7 +95,7 @@ def collected_here() -> Iterator[None]:
     """Collect garbage in the event loop of this thread only; at the end everything is collected."""
     from PySide6.QtCore import QTimer
 
-    enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
+    enabled, timer = gc.isenabled() or collector_pauses(), QTimer(interval=INTERVAL)
     keep_overrides()
     gc.disable()
     timer.timeout.connect(collect_due_generations)

@@ -14,6 +14,7 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtCore import QTimer
 
+from rtmbs.jit.compile_progress import announced
 from rtmbs.viewer.qt.application import collect, collected_here
 from rtmbs.viewer.qt.window import Window
 from tests.patience import LONGEST
@@ -59,6 +60,16 @@ def test_it_begins_again_after_a_compilation_in_another_thread_ended_the_rest(qa
         QTimer.singleShot(600, qapp.quit)
         qapp.exec()
         assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_it_goes_on_where_the_loop_began_within_a_compilation(qapp):
+    with announced() as compilations:
+        compilations.begin("kernel")
+        assert not gc.isenabled()
+        loop = collected_here()
+        loop.__enter__()
+    loop.__exit__(None, None, None)
     assert gc.isenabled()
 
 
