@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Batch, Every, PenaltyTrapezoidal, Simulation, TRBDF2, VariationalMidpoint, library, refined
+from rtmbs import TRBDF2, Batch, Every, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library, refined
 from tests.cases import quick
 from tests.contracts.machines import beside, everything
 from tests.simulation.test_extrapolated_run import two_springs
