@@ -18,7 +18,7 @@ from rtmbs.integrators.checks import step_size, switches
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import KEPT_WHOLE, PASSED, Chunk, first, take_row
+from rtmbs.integrators.settings import KEPT_WHOLE, PASSED, Chunk, chunk_from, first, take_row
 from rtmbs.jit.compile_progress import announced
 from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.results.reactions import reaction
@@ -324,7 +324,7 @@ class Simulation(Keyed, StrictAttributes):
                 return 0, True
         with nullcontext() if store.compiled else announced():
             store.check_arrays(old)
-            done, failed = store.advance_many(old, chunk, whole)
+            done, failed = advance_many(store, old, chunk, whole)
         store.compiled = True
         if self._half_turns is not None and done:
             good = self._half_turns.good(old, chunk, done)
@@ -961,3 +961,21 @@ def remember_system(system: System) -> None:
 def system_of(state: State) -> System | None:
     """Return a living System that the State belongs to; None when there is none."""
     return SYSTEMS.get(state.fingerprint)
+
+
+def advance_many(store: StateStore, old: State, chunk: Chunk, whole: bool) -> tuple[int, bool]:
+    """Take a step for every row in one kernel call; (accepted steps, whether the next one is for ``advance``).
+
+    A call ends early when it takes long. With ``whole`` others take the rest, so the clock does not count the rows.
+    """
+    method = store.options.method
+    done, failed = method.advance_many(store.equations, store.work, old, chunk)
+    for _ in range(len(chunk.stats) if whole else 0):
+        if failed or not 0 < done < len(chunk.stats):
+            break
+        before = copied(old)
+        take_row(before, chunk, done - 1)
+        before.k, before.u[:] = old.k + done, chunk.u[done - 1]
+        more, failed = method.advance_many(store.equations, store.work, before, chunk_from(chunk, done))
+        done += more
+    return done, failed

@@ -18,7 +18,6 @@ from rtmbs.errors import StartError
 from rtmbs.integrators.checks import one_of, step_size
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Chunk, chunk_from, take_row
 from rtmbs.jit.compile_progress import announced
 from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -381,23 +380,6 @@ class StateStore:
             report = self.options.method.advance(self.equations, self.work, old, new)
         self.compiled = True
         return report
-
-    def advance_many(self, old: State, chunk: Chunk, whole: bool) -> tuple[int, bool]:
-        """Take a step for every row in one kernel call; (accepted steps, whether the next one is for ``advance``).
-
-        A call ends early when it takes long. With ``whole`` others take the rest, so the clock does not count the rows.
-        """
-        method = self.options.method
-        done, failed = method.advance_many(self.equations, self.work, old, chunk)
-        for _ in range(len(chunk.stats) if whole else 0):
-            if failed or not 0 < done < len(chunk.stats):
-                break
-            before = copied(old)
-            take_row(before, chunk, done - 1)
-            before.k, before.u[:] = old.k + done, chunk.u[done - 1]
-            more, failed = method.advance_many(self.equations, self.work, before, chunk_from(chunk, done))
-            done += more
-        return done, failed
 
     def reach_ramps(self, u: Array) -> None:
         """Write the inputs that end a ramp at the end of the next step to ``u`` (nu,) or (k, nu)."""
