@@ -6,6 +6,7 @@ new code on the way of a step is tested by itself.
 """
 
 import ast
+import gc
 import math
 import os
 import re
@@ -20,6 +21,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.base import StepEquations
+from rtmbs.jit import compile_progress
 from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from rtmbs.simulation.failures import retry
 from rtmbs.simulation.options import by_name
@@ -100,7 +102,11 @@ def events(kind, act):
 
 
 def raised_at(kind, at, fault, act):
-    """Do ``act`` with ``fault`` raised at one event; return whether it came out again, or as the cause of an error."""
+    """Do ``act`` with ``fault`` raised at one event; return whether it came out again, or as the cause of an error.
+
+    A fault within the end of a compilation leaves its progress open and the collector at rest, for all tests behind it.
+    """
+    collecting = gc.isenabled()
     try:
         with Watcher(kind, at, fault):
             act()
@@ -111,6 +117,10 @@ def raised_at(kind, at, fault, act):
         if isinstance(error, errors.RtmbsError) or error.__cause__ is not fault:
             raise
         return True
+    finally:
+        compile_progress._active.clear()
+        if collecting:
+            gc.enable()
     return False
 
 
