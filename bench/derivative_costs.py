@@ -24,7 +24,7 @@ from rtmbs.ad import operations as o
 from rtmbs.ad.derivative_graph import Graph, linearised
 from rtmbs.ad.tape import Tape, finished
 from rtmbs.integrators.settings import PAPER
-from rtmbs.semirecursive import page_kinematics
+from rtmbs.semirecursive import page_elements
 from rtmbs.semirecursive.sources import STRUCTURED, CompiledForce, PageForce
 from rtmbs.system.system import System
 
@@ -85,7 +85,7 @@ def recorded(system: System) -> Traced:
     """Return Q recorded."""
     parameters = len(system.u0) + len(system.states) + system.R0.size
     return Traced(
-        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_kinematics.recursive(recorder)
+        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_elements.recursive(recorder)
     )
 
 

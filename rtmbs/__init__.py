@@ -93,7 +93,7 @@ HOMES = {
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
     "add_motor": "rtmbs.robotics.motors",
-    "breaking": "rtmbs.simulation.breaking",
+    "breaking": "rtmbs.simulation.events",
     "Touching": "rtmbs.simulation.contact_sets",
     "touching": "rtmbs.simulation.contact_sets",
     "campbell": "rtmbs.studies.analysis.campbell",
@@ -215,11 +215,11 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
     from rtmbs.simulation import Simulation as Simulation
-    from rtmbs.simulation.breaking import breaking as breaking
     from rtmbs.simulation.contact_sets import Touching as Touching
     from rtmbs.simulation.contact_sets import touching as touching
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
+    from rtmbs.simulation.events import breaking as breaking
     from rtmbs.simulation.observers import At as At
     from rtmbs.simulation.observers import AtRate as AtRate
     from rtmbs.simulation.observers import ChannelRecorder as ChannelRecorder

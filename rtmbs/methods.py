@@ -62,7 +62,7 @@ TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX",
 METHODS: Register[Any] = Register("method", "rtmbs", PLACES)
 
 HOMES = {kind: module for module, kind in PLACES.values()} | dict.fromkeys(TABLES, "integrators.tableaux")
-HOMES |= {"Method": "integrators.method"}
+HOMES |= {"Method": "integrators.contract"}
 __all__ = sorted([*HOMES, "METHODS", "Capability", "capabilities_of", "methods_with", "table"])
 
 

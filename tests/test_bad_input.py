@@ -47,8 +47,8 @@ from rtmbs.model import (
     Universal,
     Wrench,
 )
-from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import by_name
+from rtmbs.simulation.running import error_of
 from rtmbs.state import FORMAT
 from tests.contracts.machines import put_entry
 

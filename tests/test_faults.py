@@ -20,11 +20,11 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
-from rtmbs.integrators.base import StepEquations
+from rtmbs.integrators.contract import StepEquations
 from rtmbs.jit import compile_progress
-from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
-from rtmbs.simulation.failures import retry
+from rtmbs.semirecursive.machine_code import SMALL_PIVOT
 from rtmbs.simulation.options import by_name
+from rtmbs.simulation.running import retry
 from tests.cases import spread
 from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
 from tests.contracts.test_steps import carts
@@ -446,7 +446,7 @@ def test_run_raises_the_matching_error(ending, form):
 
 
 def test_every_outcome_has_an_error_and_a_sentence():
-    from rtmbs.simulation.failures import FAILURES
+    from rtmbs.simulation.running import FAILURES
 
     assert {*FAILURES, *(outcome for outcome in Outcome if outcome.accepted)} == set(Outcome)
     elsewhere = {Outcome.HALF_TURN, Outcome.UNSOLVED}  # tests/simulation/test_step_checks.py, tests/dae
@@ -580,13 +580,13 @@ BOUNDED = {
     "results/tables.py: struct": "every turn takes a byte at least",
     "results/tables.py: unsigned": "every turn takes a byte",
     "model/mesh.py: chunks": "every turn takes a head of eight bytes at least",
-    "simulation/drag.py: __init__": "every turn goes up a tree, which has a root",
+    "simulation/set_coordinate.py: __init__": "every turn goes up a tree, which has a root",
     "simulation/controlled.py: go_to": "StepBound ends a run of too many steps",
     "simulation/extrapolated_run.py: go_to": "StepBound ends a run of too many steps",
     "simulation/events.py: act": "an event happens AGAIN times at one instant at most",
     "simulation/events.py: look": "every turn takes a zero off the list",
     "simulation/controlled.py: run_with_tolerance": "MOST_AGAIN",
-    "simulation/zeros.py: zeros_within": "looks double until they are MOST",
+    "simulation/events.py: zeros_within": "looks double until they are MOST",
     "model/mesh.py: placed": "every turn takes a node off the list, and nodes are bounded in number",
     "numerics/linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "formulations/recursive.py: tree_of": "every turn goes one system inwards",
@@ -608,11 +608,11 @@ BOUNDED = {
     "jit/prebuilt_code.py: prebuilt_module": "every turn links a slot, and kernels call finitely many others",
     "jit/lazy_kernel.py: compile_all": "every turn fills a slot or raises, and kernels call finitely many others",
     "results/hdf5_check.py: superblock_checksum": "every turn takes twelve bytes off",
-    "simulation/observers/worker.py: serve": "the thread of a record: it ends with the record or the process",
-    "simulation/observers/worker.py: wait": "every job is done; that of a dead thread is done here",
+    "simulation/observers/observer.py: serve": "the thread of a record: it ends with the record or the process",
+    "simulation/observers/observer.py: wait": "every job is done; that of a dead thread is done here",
     "simulation/impulses.py: along_tree": "every turn goes up a tree, which has a root",
     "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
-    "simulation/failures.py: in_parts": "every turn takes a part or ends",
+    "simulation/running.py: in_parts": "every turn takes a part or ends",
     "simulation/controlled.py: due": "every turn passes one of the times",
     "simulation/running.py: run": "every turn takes a step or raises",
     "simulation/running.py: show": "every turn serves an observer or raises",

@@ -27,7 +27,7 @@ PATIENCE = 0.5  # [s] that a process goes on, at most
 RECORDS = """
 import sys
 import numpy as np
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 from tests.contracts.machines import closed_simulation
 seed, block, path, names = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 channel_recorder.FEWEST, channel_recorder.BLOCK_BYTES = block, 0

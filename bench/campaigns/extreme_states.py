@@ -14,7 +14,7 @@ from bench.campaigns.own_mechanisms import drawn
 from rtmbs import At, Simulation
 from rtmbs.errors import RtmbsError
 from rtmbs.simulation import step_choice
-from rtmbs.simulation.error_growth import MOST_AGAIN
+from rtmbs.simulation.step_choice import MOST_AGAIN
 
 MOST_STEPS = 2_000
 BATCH = step_choice.SIZE  # a refusal throws away a batch at most

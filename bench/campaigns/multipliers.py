@@ -17,7 +17,7 @@ from bench.measures import random_mechanisms
 from bench.measures.exact_multipliers import exact, pull
 from rtmbs import Outcome, Simulation, library
 from rtmbs.errors import RtmbsError, StepError
-from rtmbs.integrators.multiplier_bounds import MISS, largest_acceleration, load_floors
+from rtmbs.integrators.newton import MISS, largest_acceleration, load_floors
 from rtmbs.library.linkages import add_bar
 
 Rng = np.random.Generator

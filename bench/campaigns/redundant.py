@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs.errors import RtmbsError, StartError
-from rtmbs.integrators.multiplier_bounds import MISS
+from rtmbs.integrators.newton import MISS
 from rtmbs.model import JointType
 
 Array = NDArray[np.float64]

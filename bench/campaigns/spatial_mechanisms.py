@@ -87,6 +87,6 @@ def no_pulls(times: Array) -> Array:
     return np.zeros((len(times), 0, 2))
 
 
-def simulation(spatial: Spatial, h: float, method: rtmbs.integrators.method.Method) -> Simulation:
+def simulation(spatial: Spatial, h: float, method: rtmbs.integrators.contract.Method) -> Simulation:
     """Return a Simulation of the mechanism."""
     return Simulation(spatial.model.compile(), h, method)

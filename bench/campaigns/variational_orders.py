@@ -19,7 +19,7 @@ from bench.campaigns import spatial_mechanisms
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.own_mechanisms import planar_model
 from rtmbs import At, Model, Result, Simulation, VariationalMidpoint
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 
 KINDS = "chain", "space", "crank_rocker", "space", "slider_crank", "space", "rotor", "space", "planar", "space"
 LEAST, MOST = 1.95, 2.05

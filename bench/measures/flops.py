@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.integrators import multiplier_bounds
+from rtmbs.integrators import newton
 from rtmbs.integrators.settings import INERTIA, StateArrays, arrays_of
 from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive import balance, passes, projection_kernels, step
-from rtmbs.semirecursive import multipliers as reactions
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 
 
@@ -101,7 +100,7 @@ def count(path: Path) -> dict[str, int]:
     scalar = SimpleNamespace(
         isfinite=lambda x: math.isfinite(float(x)), inf=math.inf, sqrt=function(math.sqrt), floor=function(math.floor)
     )
-    for module in (balance, multiplier_bounds, projection_kernels, reactions, passes, step):
+    for module in (balance, newton, projection_kernels, passes, step):
         module.np = scalar
     old = StateArrays(*map(numbers, arrays_of(state)))
     new, u, alpha = StateArrays(*map(np.copy, old)), numbers(state.u), numbers(alpha)
@@ -115,7 +114,7 @@ def count(path: Path) -> dict[str, int]:
     counted("residual", evaluate_residual, tables, old.R0, u, alpha, ws)
     weights = (Counted(1.0), Counted(0.5 * h), Counted(0.25 * h * h))
     counted("tangent", assemble_tangent, tables, INERTIA, *weights, u, alpha, old, ws, work.original)
-    reactions.keep_Phi_z(ws)
+    projection_kernels.keep_Phi_z(ws)
     work.factored[:] = work.original
     counted("factor", factor, lu, work.factored, work)
     ws.dz[:] = [Counted(0.0) for _ in ws.dz]

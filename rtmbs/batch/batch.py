@@ -18,15 +18,15 @@ from rtmbs.core.bounds import BEYOND
 from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, StateError, shown, unknown_name
 from rtmbs.integrators.checks import whole
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import Settings
 from rtmbs.methods import Capability, demand
 from rtmbs.results.sample_kernels import COORDINATE
-from rtmbs.semirecursive.exit_codes import OUTCOMES
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.machine_code import OUTCOMES
+from rtmbs.semirecursive.start.rank import effective_masses
 from rtmbs.simulation.jumps import fill_timed_rows
 from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of

@@ -8,15 +8,14 @@ accepted stops, and the caller takes that step by the methods of a single Simula
 from typing import Any, NamedTuple
 
 from rtmbs.core.bounds import BEYOND
-from rtmbs.integrators.explicit_rules import ExplicitRule
-from rtmbs.integrators.settings import Chunk, StateArrays
+from rtmbs.integrators.settings import Chunk, ExplicitRule, StateArrays
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.results.sample_kernels import read_instant
-from rtmbs.semirecursive.exit_codes import NOT_FINITE, accepted
 from rtmbs.semirecursive.explicit_step import ExplicitScratch, follow_tree, step_tree
 from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.machine_code import NOT_FINITE, accepted
 from rtmbs.semirecursive.midpoint_step import Scratch, march_midpoint
 from rtmbs.semirecursive.step import march, startable, state_in_row, take_changed_step
 from rtmbs.semirecursive.trbdf2_step import StageScratch, march_trbdf2

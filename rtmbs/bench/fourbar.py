@@ -19,9 +19,9 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.parallel_compile import usable_cores
 from rtmbs.library import references
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation.observers.observer import Observer
+from rtmbs.simulation.running import error_of
 from rtmbs.simulation.simulation import store_of, thread_groups
 from rtmbs.state import State
 

@@ -13,8 +13,8 @@ from rtmbs.bench import fourbar
 from rtmbs.bench.report import aligned
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.pacing import Pacer, Punctuality, paced
+from rtmbs.simulation.running import error_of
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import MotionError as MotionError
 from rtmbs.errors import RtmbsWarning
 from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
-from rtmbs.integrators.method import Method as Method
-from rtmbs.integrators.method import Orders as Orders
+from rtmbs.integrators.contract import Method as Method
+from rtmbs.integrators.contract import Orders as Orders
 from rtmbs.methods import Capability
 
 Array = NDArray[np.float64]

@@ -37,7 +37,7 @@ from rtmbs.methods import Capability, demand
 from rtmbs.results.channel import BETWEEN, TIME, Entry, Source, StoredValues, resolve_names
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.running import step_error
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.contact_tables import refuse_sets
 

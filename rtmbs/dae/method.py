@@ -24,9 +24,8 @@ from rtmbs.formulations.contract import ConstrainedSystem, Formulation, Formulat
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.reduction import row_factor
 from rtmbs.formulations.terms import with_rate_rows
-from rtmbs.integrators.base import Equations
+from rtmbs.integrators.contract import USUAL, Equations, Method
 from rtmbs.integrators.explicit import DRIFT, in_range
-from rtmbs.integrators.method import USUAL, Method
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
 from rtmbs.integrators.tableaux import Tableau

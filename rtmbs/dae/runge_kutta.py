@@ -22,13 +22,12 @@ from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
-from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import one_of, switches
+from rtmbs.integrators.contract import Equations
 from rtmbs.integrators.explicit import complete_step, runge_kutta_step
-from rtmbs.integrators.explicit_rules import rule_of_table
 from rtmbs.integrators.explicit_steps import KERNEL, Work, explicit_work, follow_explicit, fused_report, many_steps
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Chunk
+from rtmbs.integrators.settings import Chunk, rule_of_table
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau
 from rtmbs.methods import Capability
 from rtmbs.state import State

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rtmbs.simulation.failures import retry
+from rtmbs.simulation.running import retry
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.car import Car

@@ -33,7 +33,7 @@ from rtmbs.export.channels import split
 from rtmbs.export.co_simulation import WHOLE, input_place, place_of
 from rtmbs.integrators.checks import is_number
 from rtmbs.integrators.report import Outcome
-from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, OUTCOMES
+from rtmbs.semirecursive.machine_code import NOT_CONVERGED, OUTCOMES
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.simulation.simulation import Simulation
 

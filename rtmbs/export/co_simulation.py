@@ -25,10 +25,9 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result
 from rtmbs.simulation.access import LOOK, callback_rights
-from rtmbs.simulation.failures import retry
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.observers.recorder import Recorder
-from rtmbs.simulation.running import WATCHING, observers_of, steps_to
+from rtmbs.simulation.running import WATCHING, observers_of, retry, steps_to
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]

@@ -18,13 +18,13 @@ from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.numerics.spatial import cross3, load3, load6, place, scale6, sub3
 from rtmbs.results.sample_kernels import balance_bodies, connector_wrenches, read_instant
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, NOT_FOLLOWED, SMALL_PIVOT, accepted
-from rtmbs.semirecursive.force_kernels import spring_energy
+from rtmbs.semirecursive.force_kernels import evaluate_laws, spring_energy
 from rtmbs.semirecursive.input_jump import begun_of, follow_exactly, follow_inputs
-from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.machine_code import NOT_CONVERGED, NOT_FINITE, NOT_FOLLOWED, SMALL_PIVOT, accepted
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.passes import (
+    commit_rotations,
     forward_positions,
     forward_velocities,
     gravity_energy,
@@ -32,10 +32,9 @@ from rtmbs.semirecursive.passes import (
     kinetic_energy,
     place_inertias,
 )
-from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import march, take_changed_step
 
-HALF_TURN, DRIVER_JUMP = 9, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
+HALF_TURN, DRIVER_JUMP = 9, 12  # further exit codes, behind those of ``semirecursive.machine_code``
 # Kinds of numbers that ``picked`` returns.
 ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE, LAW_WRENCH = range(11)
 NO_LIMIT = 2**62  # ticks of a kernel call

@@ -15,7 +15,7 @@ from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write
 from rtmbs.export.instance import Instance, instance_of
 from rtmbs.export.mechanism_file import checksum, mechanism_bytes
 from rtmbs.export.native_library import HOST, ending, native_library
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.simulation.simulation import Simulation

@@ -11,7 +11,7 @@ from rtmbs.numerics.rotations.quaternions import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations
 from rtmbs.system.contact_tables import rate_mask, refuse_sets
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.batch.batch import Batch
 from rtmbs.gym.task import Task
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -4,7 +4,7 @@ from typing import Any
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.gym.task import TASKS, Task
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 
 
 def make(task: str | Task, *, method: Method | None = None) -> Any:

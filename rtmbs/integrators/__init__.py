@@ -1,4 +1,4 @@
-"""Methods of time integration of any equations of motion behind the contract of ``base.py``; no mechanics."""
+"""Methods of time integration of any equations of motion behind the contract of ``contract.py``; no mechanics."""
 
 from rtmbs.integrators.report import Outcome, StepReport
 

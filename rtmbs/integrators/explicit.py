@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import StartError
-from rtmbs.integrators.base import Equations
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Equations, Method
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
 from rtmbs.integrators.tableaux import RK4, Tableau, stepped

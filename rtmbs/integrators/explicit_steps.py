@@ -8,21 +8,23 @@ from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StartError
-from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import switches
+from rtmbs.integrators.contract import PENALTY, USUAL, Equations, Method, settings_for
 from rtmbs.integrators.explicit import complete_step
-from rtmbs.integrators.explicit_rules import SEMI_IMPLICIT, VERLET, ExplicitRule, rule_of_kind
-from rtmbs.integrators.method import PENALTY, USUAL, Method, settings_for
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     EVERY_STEP,
     INERTIA,
+    SEMI_IMPLICIT,
     STATS_SIZE,
+    VERLET,
     Chunk,
+    ExplicitRule,
     Settings,
     StateArrays,
     arrays_of,
     one_row_chunk,
+    rule_of_kind,
 )
 from rtmbs.methods import Capability, demand
 from rtmbs.state import State

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
+from rtmbs.integrators.contract import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.explicit import complete_step
-from rtmbs.integrators.extrapolation import FOURTH, MIDDLE, SIXTH, SMALL_ERROR, SMALL_TURN
+from rtmbs.integrators.midpoint_arithmetic import FOURTH, MIDDLE, SIXTH, SMALL_ERROR, SMALL_TURN
 from rtmbs.integrators.newton import PROGRESS, ROUNDS, STIFFER
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.variational_midpoint import MidpointStep, VariationalMidpoint, Work

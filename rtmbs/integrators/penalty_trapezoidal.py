@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown
-from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import one_of, positive_floats, switches, whole
-from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
+from rtmbs.integrators.contract import PENALTY, USUAL, Equations, Method, penalty_factors, settings_for
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     EVERY_ITERATION,

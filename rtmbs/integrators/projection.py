@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import StepEquations
+from rtmbs.integrators.contract import StepEquations
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.settings import (
     FACTORISATIONS,

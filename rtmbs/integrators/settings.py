@@ -1,14 +1,14 @@
-"""Settings and states of a step as flat structs for compiled steps, and chunks of consecutive states."""
+"""Settings, states and explicit rules of steps as flat structs for kernels, and chunks of consecutive states."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.integrators.tableaux import Tableau
 from rtmbs.jit.struct import struct
 from rtmbs.state import State
 
 Array = Any
-
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
 PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: LAGGED at the
 # iterate, of further tries (TRY_TERMS), and in place of INERTIA where long loops are condensed
@@ -164,3 +164,25 @@ def take_row(state: State, chunk: Chunk, k: int) -> None:
     """Write row ``k`` of a chunk to ``state``."""
     for values, rows in zip(arrays_of(state), (getattr(chunk, name) for name in StateArrays._fields), strict=True):
         values[:] = rows[k]
+
+
+RUNGE_KUTTA, VERLET, SEMI_IMPLICIT = range(3)  # kinds of rules
+
+
+@struct
+class ExplicitRule(NamedTuple):
+    """A rule of explicit steps."""
+
+    kind: Array  # (1,) int64: RUNGE_KUTTA, VERLET or SEMI_IMPLICIT
+    a: Array  # (stages, stages) of a Runge-Kutta table, strictly lower triangle
+    b: Array  # (stages,) weights
+
+
+def rule_of_table(table: Tableau) -> ExplicitRule:
+    """Return the rule of a Runge-Kutta table."""
+    return ExplicitRule(np.array([RUNGE_KUTTA]), table.matrix, np.array(table.b))
+
+
+def rule_of_kind(kind: int) -> ExplicitRule:
+    """Return a rule without a table."""
+    return ExplicitRule(np.array([kind]), np.zeros((1, 1)), np.ones(1))

@@ -6,10 +6,19 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive_floats, switches, whole
+from rtmbs.integrators.contract import (
+    PENALTY,
+    USUAL,
+    Equations,
+    Method,
+    NotFinite,
+    SingularTangent,
+    followed,
+    penalty_factors,
+    settings_for,
+)
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method, followed, penalty_factors, settings_for
 from rtmbs.integrators.newton import (
     FAR,
     GAMMA,
@@ -20,7 +29,6 @@ from rtmbs.integrators.newton import (
     ahead_of_step,
     starts_stiffly,
 )
-from rtmbs.integrators.newton_restarts import Damped, restart
 from rtmbs.integrators.penalty_trapezoidal import FREED, PROJECTIONS_SCALED, RELATIVE
 from rtmbs.integrators.projection import project_velocities
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
@@ -47,7 +55,7 @@ from rtmbs.integrators.settings import (
     arrays_of,
     one_row_chunk,
 )
-from rtmbs.integrators.trapezoidal import TrapezoidalStep
+from rtmbs.integrators.trapezoidal import Damped, TrapezoidalStep, restart
 from rtmbs.methods import Capability
 from rtmbs.state import State
 

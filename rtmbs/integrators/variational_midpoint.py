@@ -6,11 +6,21 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, MomentumEquations, NotFinite, SingularTangent, Turned
 from rtmbs.integrators.checks import positive_floats, switches, whole
+from rtmbs.integrators.contract import (
+    PENALTY,
+    USUAL,
+    Equations,
+    Method,
+    MomentumEquations,
+    NotFinite,
+    SingularTangent,
+    Turned,
+    followed,
+    settings_for,
+)
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method, followed, settings_for
-from rtmbs.integrators.midpoint_history import pairs_in_history
+from rtmbs.integrators.midpoint_arithmetic import pairs_in_history
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,

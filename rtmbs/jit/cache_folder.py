@@ -48,7 +48,7 @@ KERNEL_FILES = (
     "contact/friction.py",
     "integrators/projection.py",
     "integrators/newton.py",
-    "integrators/midpoint_history.py",
+    "integrators/midpoint_arithmetic.py",
     "core/bounds.py",
     "kinematics/design/four_bar.py",
     "numerics/rotations/plain.py",

@@ -21,7 +21,7 @@ from rtmbs.recursive.passes import factor_down_to, load_down_to, place_bodies, p
 from rtmbs.recursive.reduced_system import factor_border, solve_border
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.passes import add_correction, commit_rotations
 
 Array = Any
 

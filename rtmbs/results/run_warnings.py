@@ -29,7 +29,7 @@ from rtmbs.results.force_channels import swept_contacts
 from rtmbs.results.motion_channels import body_motion, cross
 from rtmbs.results.sample_kernels import resample_loads
 from rtmbs.results.samples import Evaluation, Samples, select_samples
-from rtmbs.semirecursive.page_kinematics import columns, frames
+from rtmbs.semirecursive.page_elements import columns, frames
 from rtmbs.system.components import balance_of
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION, Tables

@@ -34,8 +34,7 @@ from rtmbs.semirecursive.closures import (
     closure_wrench,
     evaluate_closures,
 )
-from rtmbs.semirecursive.force_kernels import chain, named, spring_energy
-from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.force_kernels import chain, evaluate_laws, named, spring_energy
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.passes import (
     forward_accelerations,

@@ -30,7 +30,7 @@ from rtmbs.results.sample_kernels import (
     resample_law_forces,
     resample_wrenches,
 )
-from rtmbs.semirecursive.law_kernels import call_laws
+from rtmbs.semirecursive.force_kernels import call_laws
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD

@@ -21,7 +21,7 @@ from rtmbs.model.body import GROUND
 from rtmbs.model.description import ModelDescription
 from rtmbs.numerics.rotations.quaternions import product, quaternions
 from rtmbs.robotics.kernels import StateMap
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -45,8 +45,7 @@ from rtmbs.numerics.spatial import (
     sub6,
 )
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.contacts import add_rate_gaps
+from rtmbs.semirecursive.closures import add_rate_gaps, closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities, place_inertias
 from rtmbs.system.tables import GRAVITY_SLOT, Array

@@ -28,7 +28,7 @@ from rtmbs.robotics.kernels import (
 )
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.law_kernels import call_laws
+from rtmbs.semirecursive.force_kernels import call_laws
 from rtmbs.semirecursive.start.prepare import prepare
 from rtmbs.system.tables import PRISMATIC
 

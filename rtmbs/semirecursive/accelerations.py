@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
-from rtmbs.integrators.base import Missed, NotFinite, SingularTangent
+from rtmbs.integrators.contract import Missed, NotFinite, SingularTangent
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations

@@ -30,16 +30,16 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
-from rtmbs.semirecursive.exit_codes import (
+from rtmbs.semirecursive.groups import Groups
+from rtmbs.semirecursive.input_jump import FollowKernel
+from rtmbs.semirecursive.machine_code import (
     ACCEPTED,
+    LONGEST_CALL,
     NOT_CONVERGED,
     OUTCOMES,
     SMALL_PIVOT,
     Ending,
 )
-from rtmbs.semirecursive.groups import Groups
-from rtmbs.semirecursive.input_jump import FollowKernel
-from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.step import march, take_changed_step
 
 Array = NDArray[np.float64]
@@ -236,28 +236,28 @@ def of_trees(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def midpoint_step(equations: Any) -> Any:
     """Return the compiled variational midpoint step."""
-    from rtmbs.semirecursive.compiled_midpoint import FusedMidpoint
+    from rtmbs.semirecursive.compiled_calls import FusedMidpoint
 
     return FusedMidpoint(equations)
 
 
 def trbdf2_step(equations: Any) -> Any:
     """Return the compiled TR-BDF2 step."""
-    from rtmbs.semirecursive.compiled_trbdf2 import FusedTRBDF2
+    from rtmbs.semirecursive.compiled_calls import FusedTRBDF2
 
     return FusedTRBDF2(equations)
 
 
 def extrapolated_step(equations: Any) -> Any:
     """Return the compiled extrapolated midpoint step."""
-    from rtmbs.semirecursive.compiled_extrapolation import FusedExtrapolation
+    from rtmbs.semirecursive.compiled_calls import FusedExtrapolation
 
     return FusedExtrapolation(equations)
 
 
 def explicit_step(equations: Any) -> Any:
     """Return the compiled explicit steps."""
-    from rtmbs.semirecursive.compiled_explicit import FusedExplicit
+    from rtmbs.semirecursive.compiled_calls import FusedExplicit
 
     return FusedExplicit(equations)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND, are_rotations
-from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
+from rtmbs.integrators.contract import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations

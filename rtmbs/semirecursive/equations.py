@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Diagnosis, Missed
+from rtmbs.integrators.contract import Diagnosis, Missed
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.semirecursive.accelerations import equation_residuals, first_accelerations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import NotFinite, SingularTangent, Sizes, Turned
+from rtmbs.integrators.contract import NotFinite, SingularTangent, Sizes, Turned
 from rtmbs.integrators.settings import OWN, PAPER, StateArrays
 from rtmbs.numerics.linear.solver import DenseSolver, LinearSolver, Unsolved
 from rtmbs.numerics.linear.sparse_solver import SparseMatrix, SparseSolver
@@ -17,17 +17,18 @@ from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pul
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.contact_set_tangent import coupling
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws, reevaluate_laws
+from rtmbs.semirecursive.force_kernels import call_laws, differentiate_laws, reevaluate_laws, spring_energy
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.passes import (
+    add_correction,
+    commit_rotations,
     forward_accelerations,
     forward_positions,
     forward_velocities,
     gravity_energy,
     kinetic_energy,
+    take_rate_columns,
 )
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.touch_begin import rebegin_bristles
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.components import ComponentSums

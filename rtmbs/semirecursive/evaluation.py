@@ -2,28 +2,31 @@
 
 import numpy as np
 
-from rtmbs.integrators.multiplier_bounds import ENDLESS
+from rtmbs.integrators.newton import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
-from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.condensed_loops import add_condensed_loops, add_condensed_multipliers, carry_wrenches
+from rtmbs.semirecursive.closures import add_rate_gaps, evaluate_closures
 from rtmbs.semirecursive.contact_set_tangent import add_set_tangent
-from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
-from rtmbs.semirecursive.mass_matrix import add_masses, gather_inertias, gather_sections
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
     forward_positions,
     forward_velocities,
     inverse_dynamics,
     place_inertias,
+    set_rate_columns,
 )
-from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.tangent import (
+    add_condensed_loops,
+    add_condensed_multipliers,
     add_loop_tangent,
+    add_masses,
     add_multiplier_tangent,
     add_rigid_body_tangent,
+    carry_wrenches,
+    gather_inertias,
+    gather_sections,
     join_sections,
 )
 

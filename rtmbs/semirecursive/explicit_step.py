@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from numpy import zeros
 
-from rtmbs.integrators.explicit_rules import RUNGE_KUTTA, VERLET
-from rtmbs.integrators.settings import EVALUATIONS, FACTORISATIONS
+from rtmbs.integrators.settings import EVALUATIONS, FACTORISATIONS, RUNGE_KUTTA, VERLET
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import factor, solve
-from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.machine_code import CONVERGED, NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.momenta import assemble_end, undo_jacobian
 from rtmbs.semirecursive.passes import (
+    commit_rotations,
     forward_accelerations,
     forward_positions,
     forward_velocities,
@@ -27,7 +27,6 @@ from rtmbs.semirecursive.passes import (
     place_inertias,
 )
 from rtmbs.semirecursive.projection_kernels import in_range
-from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
 
 Array = Any

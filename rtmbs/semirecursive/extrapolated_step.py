@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.integrators.extrapolation import (
+from rtmbs.integrators.midpoint_arithmetic import (
     ADAPTS,
     AFTER_REFUSAL,
     ALLOWED,
@@ -30,12 +30,12 @@ from rtmbs.integrators.extrapolation import (
     STEEPEST,
     STEP,
     TRIED,
+    begin_history,
     error_time,
     landing,
     next_factor,
     step_error,
 )
-from rtmbs.integrators.midpoint_history import begin_history
 from rtmbs.integrators.newton import PROGRESS, ROUNDS
 from rtmbs.integrators.settings import ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
@@ -45,7 +45,7 @@ from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.numerics.rotations.kernels import logarithm
 from rtmbs.numerics.spatial import add6, dot3, dot6, load3, load6, scale6, store6
 from rtmbs.semirecursive.closure_jacobian import pull_back
-from rtmbs.semirecursive.exit_codes import (
+from rtmbs.semirecursive.machine_code import (
     CONVERGED,
     LOOP_OPEN,
     NOT_CONVERGED,
@@ -64,9 +64,8 @@ from rtmbs.semirecursive.midpoint_step import (
     set_rates,
 )
 from rtmbs.semirecursive.momenta import evaluate_boundary
-from rtmbs.semirecursive.passes import forward_velocities, mass_times
+from rtmbs.semirecursive.passes import commit_rotations, forward_velocities, mass_times
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
-from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
 
 Array = Any

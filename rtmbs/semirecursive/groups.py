@@ -23,7 +23,7 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.numerics.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.exit_codes import ACCEPTED, Ending
+from rtmbs.semirecursive.machine_code import ACCEPTED, Ending
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups, restricted
 from rtmbs.system.tables import Tables

@@ -27,9 +27,8 @@ from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pul
 from rtmbs.semirecursive.closures import closure_accelerations
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.multipliers import keep_Phi_z
 from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics, mass_times
-from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
+from rtmbs.semirecursive.projection_kernels import in_range, keep_Phi_z, largest_rate
 from rtmbs.system.tables import GRAVITY_SLOT
 
 STIFFNESS = 1e6  # dimensionless weight c of the loops

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import PAPER
 from rtmbs.numerics.rotations.quaternions import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
-from rtmbs.semirecursive.contacts import slip_between
+from rtmbs.semirecursive.closures import slip_between
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
-from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
+from rtmbs.semirecursive.force_kernels import call_laws, differentiate_laws
 from rtmbs.semirecursive.momenta import (
     assemble_end,
     assemble_midpoint,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.integrators.midpoint_history import (
+from rtmbs.integrators.midpoint_arithmetic import (
     DIFFERENCES,
     EXPECTED,
     HEAD,
@@ -77,12 +77,17 @@ from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kerne
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive.base_momentum import remember_base, set_left_over, take_left_over
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_gaps, fill_branches
-from rtmbs.semirecursive.contacts import add_rate_gaps
+from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back, pull_back_through
+from rtmbs.semirecursive.closures import (
+    add_rate_gaps,
+    closure_accelerations,
+    closure_velocities,
+    evaluate_gaps,
+    fill_branches,
+)
 from rtmbs.semirecursive.evaluation import assemble_tangent
-from rtmbs.semirecursive.exit_codes import (
+from rtmbs.semirecursive.force_kernels import apply_forces
+from rtmbs.semirecursive.machine_code import (
     CONVERGED,
     LOOP_OPEN,
     NEAR,
@@ -92,7 +97,6 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.momenta import (
     assemble_end,
     assemble_midpoint,
@@ -100,11 +104,15 @@ from rtmbs.semirecursive.momenta import (
     evaluate_momenta,
     half_turn_back,
     half_turn_rows,
+    remember_base,
+    set_left_over,
+    take_left_over,
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.multipliers import factor_copy
 from rtmbs.semirecursive.passes import (
+    add_correction,
+    commit_rotations,
     forward_accelerations,
     forward_positions,
     forward_velocities,
@@ -112,8 +120,14 @@ from rtmbs.semirecursive.passes import (
     mass_times,
     place_inertias,
 )
-from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.projection_kernels import (
+    correct_rates,
+    factor_copy,
+    in_range,
+    largest_rate,
+    note_violation,
+    relative_violation,
+)
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
@@ -146,7 +160,7 @@ class Scratch(NamedTuple):
     differences: Array  # (DIFFERENCES, n) backward differences of half increments
     push: Array  # (m,) h/2 times the first impulse of the next step
     impulses: Array  # (IMPULSES, m) backward differences of these
-    plan: Array  # (HEAD,) see ``midpoint_history``
+    plan: Array  # (HEAD,) see ``midpoint_arithmetic``
     left_over: Array  # (n,) what Newton's iteration leaves of the momentum at the start, of bases with several dofs
     base: Array  # (n, 6) columns S of these dofs where the step begins
     carried: Array  # (n, 6) at the first dof of such a base, the momentum left over as six numbers about the origin
@@ -363,27 +377,6 @@ def unbalanced(tables, settings, multiplier, ws, own):
         size = abs(ws.base[i]) / (own.own_mass[i] * settings.typical[i])
         top = max(top, size if np.isfinite(size) else np.inf)
     return top
-
-
-@inner_kernel
-def correct_rates(tables, lu, work, settings, weight, checked, rates, violation, multiplier, ws):
-    """Correct rates and multipliers by what is left of both equations; returns the change, ws.dz, in typical sizes.
-
-    ``checked``: ws.residual, less the pull of the multipliers, is left of the first; otherwise nothing.
-    """
-    for row in range(len(weight)):
-        ws.impulse[row] = weight[row] * violation[row] + (multiplier[row] if checked else 0.0)
-    for i in range(len(rates)):
-        ws.dz[i] = ws.residual[i] if checked else 0.0
-    pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
-    solve(lu, work.factored, work, ws.dz)
-    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
-    for row in range(len(weight)):
-        violation[row] += ws.impulse[row]
-        multiplier[row] += weight[row] * violation[row]
-    for i in range(len(rates)):
-        rates[i] += ws.dz[i]
-    return largest_rate(ws.dz, settings.typical)
 
 
 @inner_kernel

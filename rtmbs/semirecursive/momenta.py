@@ -1,4 +1,4 @@
-"""Compiled momenta and Newton matrices of the variational midpoint step (METHODS 6).
+"""Compiled momenta and Newton matrices of the variational midpoint step, and the momentum of a base (METHODS 6).
 
 One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. The
 formulas come from their oracle in ``page.py``.
@@ -7,15 +7,15 @@ A column of a Newton matrix is a small turn or slide e of dof i at the middle, w
 changes the velocities of what it moves by S_i x V + 2/h Y_i with Y_i = S_i T^-1 + h/2 psid_i, psid_i = V_base x S_i,
 and the first part turns momenta with their bodies. So of the momentum P_j behind a dof j at or behind i only I_j Y_i
 counts, I_j the inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i Y_i. No Coriolis matrix is needed
-(METHODS 6).
+(METHODS 6). The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
 
-The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
+The momentum of a base with several dofs is kept to rounding whatever Newton's iteration leaves (METHODS 6.5).
 """
 
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.numerics.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
 from rtmbs.numerics.spatial import (
     add3,
@@ -40,12 +40,16 @@ from rtmbs.numerics.spatial import (
     store6,
 )
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.condensed_loops import add_condensed_loops
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
-from rtmbs.semirecursive.mass_matrix import add_masses, gather_inertias, gather_sections
-from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
-from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_loop_tangent, join_sections
+from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias, set_rate_columns
+from rtmbs.semirecursive.tangent import (
+    add_condensed_loops,
+    add_loop_tangent,
+    add_masses,
+    gather_inertias,
+    gather_sections,
+    join_sections,
+)
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 TINY_TURN = 1e-9  # [rad] below it tan(a / 2) / a is 1/2 to rounding
@@ -324,3 +328,89 @@ def carried(h, e, b, y, start, ws):
 def twice(d, dy, x):
     """Return the change of d x (d x x) with d by dy."""
     return add3(cross3(dy, cross3(d, x)), cross3(d, cross3(dy, x)))
+
+
+BASE = 6  # dofs of a base at most
+ALONG = 1e-8  # of its square: a column of a base that lies nearer to those before it carries nothing of its own
+
+
+@inlined_kernel
+def last_of_base(dofs, i, ws):
+    """Return the last dof of the base that begins with the root ``i``: behind the others there is no inertia."""
+    last = i
+    for j in range(i, min(i + BASE, len(dofs.parent)) - 1):
+        inertia = 0.0
+        for k in range(10):
+            inertia += abs(ws.inertia[j, k])
+        if inertia > 0.0 or dofs.parent[j + 1] != j:
+            break
+        last = j + 1
+    return last
+
+
+@inlined_kernel
+def remember_base(dofs, ws, own):
+    """own.base = columns S of bases with several dofs, where the step begins."""
+    own.bases[0] = 0.0
+    for i in range(len(dofs.parent)):
+        own.left_over[i] = 0.0
+        if dofs.parent[i] < 0:
+            last = last_of_base(dofs, i, ws)
+            own.bases[0] += 1.0 if last > i else 0.0
+            for j in range(i, last + 1 if last > i else i):
+                store6(own.base, j, load6(ws.S, j))
+
+
+@inner_kernel
+def set_left_over(dofs, h, ws, own):
+    """own.left_over = W^-1 (T^-1 p_m - h/2 f) - start of bases with several dofs, and own.carried; 0 of other dofs.
+
+    own.p is T^-1 p_m, and ws.tau is -f.
+    """
+    for i in range(len(own.p)):
+        ws.predicted[i] = own.start[i]
+    half_turn_back(dofs, own.y, ws.predicted)
+    for i in range(len(own.p)):
+        ws.predicted[i] = own.p[i] + 0.5 * h * ws.tau[i] - ws.predicted[i]
+    undo_half_turn_back(dofs, own.y, ws.predicted)
+    for i in range(len(dofs.parent)):
+        if dofs.parent[i] < 0:
+            last = last_of_base(dofs, i, ws)
+            if last > i:
+                carry(i, last, own.base, ws.predicted, own.left_over, own.carried)
+
+
+@inner_kernel
+def carry(first, last, base, given, left_over, carried):
+    """carried = six numbers w with S_j . w = given_j for the columns S_j in ``base`` that are independent.
+
+    ``left_over`` is S_j . w. The columns are overwritten by orthogonal ones.
+    """
+    w = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for j in range(first, last + 1):
+        S = load6(base, j)
+        v = S
+        for k in range(first, j):
+            before = load6(base, k)
+            size = dot6(before, before)
+            if size > 0.0:
+                v = add6(v, scale6(-dot6(before, v) / size, before))
+        left_over[j] = dot6(S, w)
+        size = dot6(v, v)
+        if size > ALONG * dot6(S, S):
+            w = add6(w, scale6((given[j] - left_over[j]) / size, v))
+            left_over[j] = given[j]
+        else:
+            v = scale6(0.0, v)
+        store6(base, j, v)
+    store6(carried, first, w)
+
+
+@inner_kernel
+def take_left_over(dofs, ws, own):
+    """own.p1 without the momentum left over, which stayed in space while its base moved on."""
+    for i in range(len(dofs.parent)):
+        if dofs.parent[i] < 0:
+            last = last_of_base(dofs, i, ws)
+            for j in range(i, last + 1 if last > i else i):
+                own.p1[j] -= dot6(load6(ws.S, j), load6(own.carried, i))

@@ -1,6 +1,6 @@
 """Further tries of a step whose Newton iteration fails: damped Newton, as a kernel of its own (METHODS 1.11).
 
-``integrators/newton_restarts.py`` is the same readable; a contract test holds the two together. The kernel is compiled
+``integrators/trapezoidal.py`` is the same readable; a contract test holds the two together. The kernel is compiled
 when a step first fails.
 """
 
@@ -37,9 +37,9 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
-from rtmbs.semirecursive.multipliers import finite, set_multipliers
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.machine_code import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
+from rtmbs.semirecursive.passes import add_correction
+from rtmbs.semirecursive.projection_kernels import finite, set_multipliers
 from rtmbs.semirecursive.step import (
     check_multipliers,
     correction_norm,

@@ -7,7 +7,7 @@ ground). ``S`` holds the columns of ``R_d`` (the letter b means the second body 
 
 Rules of this file, which let arrays, complex numbers, automatic differentiation and a recorder of operations through:
 
-* The array namespace is the first argument, ``xp``; of it only ``page_kinematics.ALLOWED`` is used, of
+* The array namespace is the first argument, ``xp``; of it only ``page_elements.ALLOWED`` is used, of
   arrays only ``+ - * /``, indexing and ``shape``. Constants are NumPy arrays.
 * Constants come first (``xp, tables, u, R0, ...``), unknowns last; unknowns and results have a leading batch axis
   ``(B, n)``, and rows of the batch never mix.
@@ -25,20 +25,26 @@ import numpy as np
 from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
 from rtmbs.numerics.rotations.plain import TURN_TERMS, cross, dot, exponential, product, tilde, transposed, turn
-from rtmbs.semirecursive.page_contacts import contact_heights, contact_wrenches, with_contacts
-from rtmbs.semirecursive.page_kinematics import (
+from rtmbs.semirecursive.page_elements import (
     acceleration_rest,
     accelerations,
     all_signs,
+    condition_jacobian,
+    condition_rows,
+    contact_heights,
+    contact_wrenches,
     frames,
+    law_forces,
+    law_rates,
+    law_wrenches,
     motion,
     path_sum,
     row_closures,
     row_connectors,
     scatter,
     subtree_sum,
+    with_contacts,
 )
-from rtmbs.semirecursive.page_programs import condition_jacobian, condition_rows, law_forces, law_rates, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
 # Arrays of five namespaces pass through here: there is no type to write down.

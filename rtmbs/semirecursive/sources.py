@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from rtmbs.ad.function_sources import Derivatives
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
-from rtmbs.semirecursive import page_kinematics as untyped_arrays
+from rtmbs.semirecursive import page_elements as untyped_arrays
 from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.law_kernels import call_laws
+from rtmbs.semirecursive.force_kernels import call_laws
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
 from rtmbs.system.tables import Dofs
 
 Array = NDArray[np.float64]
 page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
-page_kinematics: Any = untyped_arrays
+page_elements: Any = untyped_arrays
 
 
 class CompiledForce:
@@ -133,7 +133,7 @@ def trace(system: System) -> Derivatives:
 
     parameters = len(system.u0) + len(system.s0) + system.R0.size
     return Traced(
-        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_kinematics.recursive(recorder)
+        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_elements.recursive(recorder)
     )
 
 

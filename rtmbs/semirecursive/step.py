@@ -11,20 +11,23 @@ Projections have the form of METHODS 1.12. Further tries of a failed step are a 
 
 import numpy as np
 
-from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, slack, suspicious
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
+    FOUND,
     GO_ON,
     PAPER_RATE,
     SLOW_RATE,
     acceleration_allowance,
     contraction_rate,
+    largest_acceleration,
     leads_away,
     leaps,
     may_reuse,
     reuse_pays,
     scaled_norm,
+    slack,
+    suspicious,
     velocity_allowance,
     verdict,
 )
@@ -62,7 +65,10 @@ from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.contact_set_tangent import solve_coupled
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.exit_codes import (
+from rtmbs.semirecursive.force_kernels import end_states
+from rtmbs.semirecursive.input_jump import answer_jump, begun_of, follow_inputs, keep_start
+from rtmbs.semirecursive.law_states import follow_states, keep_states
+from rtmbs.semirecursive.machine_code import (
     CONVERGED,
     LOOP_OPEN,
     NEAR,
@@ -75,29 +81,30 @@ from rtmbs.semirecursive.exit_codes import (
     UNPROJECTED,
     accepted,
 )
-from rtmbs.semirecursive.input_jump import answer_jump, begun_of, follow_inputs, keep_start
-from rtmbs.semirecursive.law_kernels import end_states
-from rtmbs.semirecursive.law_states import follow_states, keep_states
-from rtmbs.semirecursive.multipliers import (
+from rtmbs.semirecursive.passes import (
+    add_correction,
+    commit_rotations,
+    forward_accelerations,
+    forward_positions,
+    forward_velocities,
+    turns_only,
+)
+from rtmbs.semirecursive.projection_kernels import (
     NO_FACTOR,
     factor_copy,
     factor_mass_metric,
     finite,
-    keep_Phi_z,
-    multiplier_error,
-    set_multipliers,
-    yielding_error,
-)
-from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
-from rtmbs.semirecursive.projection_kernels import (
     in_range,
+    keep_Phi_z,
     largest_rate,
+    multiplier_error,
     note_violation,
     project_rates,
     project_velocities,
     relative_violation,
+    set_multipliers,
+    yielding_error,
 )
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations, turns_only
 
 
 @inlined_kernel

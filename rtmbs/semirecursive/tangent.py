@@ -1,16 +1,21 @@
-"""Compiled tangent of M, C and K: one pass over (dof, ancestor) pairs, written straight into the sparse values.
+"""Compiled mass matrix, tangent of M, C and K, and penalties of condensed loops, written into the sparse values.
 
-Closed form of METHODS 1.33 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
-With accelerations evaluated at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
-Three rotation dofs are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
-other dofs is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
-In a deep tree the pairs end at the interface above the dof; what lies beyond comes in by the interface's unknowns
-(``system.pattern``).
+Closed form of METHODS 1.33 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q. One
+pass goes over the (dof, ancestor) pairs. With accelerations evaluated at zdd = 0 this is Eq. 17 of the paper; with the
+iterate's zdd it holds M_z zdd as well. Three rotation dofs are one element with columns fixed in the body: psid =
+V_base x S, and Sd = V_tip x S, which for other dofs is the same. A column is a small turn in body axes; its rates are
+S T^-1 (``passes``, METHODS 1.16). In a deep tree the pairs end at the interface above the dof; what lies beyond comes
+in by the interface's unknowns (``system.pattern``).
 
 The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
-momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
+momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre. M alone, at the
+evaluated positions and inertias, has the entries of ``add_rigid_body_tangent`` with mass 1 alone, at a third of its
+cost: rotation dofs stand at a boundary, where they have no turn of their own. Closures over long branches have
+condensed unknowns, whose equations ``system.condensed_closures`` has. Their values are set, not added to: no other
+entry has these places.
 """
 
+import numpy as np
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
@@ -37,11 +42,9 @@ from rtmbs.numerics.spatial import (
     store6,
     symmetric_times,
 )
-from rtmbs.semirecursive.closures import closure_wrench, row_variation
-from rtmbs.semirecursive.conditions import add_condition_tangent
-from rtmbs.semirecursive.contacts import add_contact_tangent
+from rtmbs.semirecursive.closures import add_condition_tangent, add_contact_tangent, closure_wrench, row_variation
 from rtmbs.semirecursive.force_kernels import add_connector_column
-from rtmbs.system.tables import ROTATION
+from rtmbs.system.tables import ROTATION, WRENCH
 
 SHORT = 6  # ancestors that are taken one by one; more are worth copying side by side
 
@@ -375,3 +378,147 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
         add_contact_tangent(tables, lam, position, ws, values)
     if len(tables.conditions.scale):
         add_condition_tangent(tables, lam, position, ws, values)
+
+
+@inner_kernel
+def add_masses(tables, ws, own_mass, values):
+    """values += entries of M of every dof with itself, its ancestors and its interface; own_mass = the diagonal.
+
+    They are those of ``tangent.add_rigid_body_tangent`` with mass 1 alone: columns X = S, and no Coriolis numbers.
+    """
+    paths, below, none = tables.paths, tables.interfaces.below, (0.0, 0.0, 0.0)
+    for j in range(len(ws.tau)):
+        S, start, last = load6(ws.S, j), paths.pointer[j], paths.pointer[j + 1] - 1
+        left = inertia_times(load10(ws.Ic, j), S)
+        for d in range(start, last):
+            entry = dot6(left, load6(ws.S, at(paths.dof[at(d)])))
+            values[at(paths.entry[at(d)])] += entry
+            values[at(paths.entry_transposed[at(d)])] += entry
+        own_mass[j] = dot6(left, S)
+        values[at(paths.entry[at(last)])] += own_mass[j]
+        if len(tables.interfaces.dof) > 0:
+            store6(ws.X, j, S)
+            store3(ws.Y, j, none)
+            if tables.interfaces.of[j] >= 0:
+                join_interface(below, j, left, none, left, values)
+
+
+@inner_kernel
+def gather_sections(tables, ws):
+    """ws.Ic = the inertia of all that each dof carries in its section; ws.section that below each interface."""
+    parent, interfaces = tables.dofs.parent, tables.interfaces
+    n = len(ws.tau)
+    for i in range(n):
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for r in range(len(ws.section)):
+        for k in range(22):
+            ws.section[r, k] = 0.0
+    for i in range(n - 1, -1, -1):
+        p, r = parent[i], interfaces.of[i]
+        for k in range(10):
+            if r >= 0 and interfaces.dof[r] == p:
+                ws.section[r, k] += ws.Ic[i, k]
+            elif p >= 0:
+                ws.Ic[p, k] += ws.Ic[i, k]
+
+
+@inner_kernel
+def gather_inertias(dofs, ws):
+    """ws.Ic = the inertia of all that each dof carries."""
+    n = len(ws.tau)
+    for i in range(n):
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for i in range(n - 1, -1, -1):
+        if dofs.parent[i] >= 0:
+            for k in range(10):
+                ws.Ic[dofs.parent[i], k] += ws.Ic[i, k]
+
+
+@coarse_inner_kernel
+def add_condensed_loops(tables, alpha, position, ws, values):
+    """Entries of mu: position Phi_z^T diag(alpha) Phi_z of condensed closures, and the pivots of all their unknowns."""
+    condensed, closures = tables.condensed, tables.closures
+    for k in range(len(condensed.one)):
+        values[condensed.one[k]] = 1.0
+    for k in range(len(condensed.closure)):
+        begin = closures.row_pointer[condensed.closure[k]]
+        first, last = condensed.row[k], condensed.row[k + 1]
+        for mu in range(first, last):
+            row = begin + mu - first
+            root, G = np.sqrt(position * alpha[row]), load6(ws.G, row)
+            at = condensed.place[k] + mu - first
+            for e in range(condensed.pointer[k], condensed.pointer[k + 1]):
+                entry = condensed.sign[e] * root * dot6(load6(ws.S, condensed.dof[e]), G)
+                values[condensed.pulled[at]] = entry
+                values[condensed.seen[at]] = -entry
+                at += last - first
+            for side in range(2):
+                if condensed.interface[k, side] >= 0:
+                    weight = root if side == 0 else -root
+                    for c in range(6):
+                        values[condensed.twist[mu, side, c]] = weight * G[c]
+                        values[condensed.wrench[mu, side, c]] = weight * G[c]
+
+
+@inner_kernel
+def carry_wrenches(tables, lam, ws):
+    """Add what condensed closures press with to the wrench that every dof of their branches carries."""
+    condensed, connectors = tables.condensed, tables.connectors
+    for k in range(len(condensed.closure)):
+        l = condensed.closure[k]
+        F, connector = closure_wrench(tables.closures, l, lam, ws), tables.closures.connector[l]
+        for c in range(connectors.pointer[connector], connectors.pointer[connector + 1]):
+            j, sign = connectors.dof[c], connectors.sign[c]
+            for i in range(6):
+                ws.Fc[j, i] -= sign * F[i]
+
+
+@coarse_inner_kernel
+def add_condensed_multipliers(tables, lam, position, ws, values):
+    """Entries of phi: position (Phi_z^T lam)_z of condensed closures, but for what ``carry_wrenches`` made of it."""
+    condensed = tables.condensed
+    for k in range(len(condensed.closure)):
+        F = closure_wrench(tables.closures, condensed.closure[k], lam, ws)
+        for e in range(condensed.pointer[k], condensed.pointer[k + 1]):
+            j = condensed.dof[e]
+            S, second = load6(ws.S, j), condensed.sign[e] > 0.0
+            dF, turned = wrench_change(tables, k, lam, scale6(position, S), second, F, ws)
+            for c in range(WRENCH):
+                values[condensed.turned[e, c]] = -condensed.sign[e] * S[c]
+                values[condensed.turning[e, c]] = -(dF[c] if second else turned[c])
+                values[condensed.turning[e, 6 + c]] = -(turned[c] if second else dF[c])
+        for side in range(2):
+            if condensed.interface[k, side] >= 0:
+                turn_interface(tables, k, lam, position, side == 1, F, ws, values)
+
+
+@inner_kernel
+def turn_interface(tables, k, lam, position, second, F, ws, values):
+    """Entries of phi with the interface above b (``second``) or a of condensed closure ``k``."""
+    condensed, side = tables.condensed, 1 if second else 0
+    for i in range(6):
+        dF, turned = wrench_change(tables, k, lam, scale6(position, unit6(i)), second, F, ws)
+        values[condensed.turned_wrench[k, side, i]] = 1.0 if second else -1.0
+        for c in range(WRENCH):
+            values[condensed.turning_twist[k, side, c, i]] = -(dF[c] if second else turned[c])
+            values[condensed.turning_twist[k, side, 6 + c, i]] = -(turned[c] if second else dF[c])
+
+
+@inner_kernel
+def wrench_change(tables, k, lam, X, second, F, ws):
+    """Return dF as b (``second``) or a moves by the twist X, and the same less the turn X x* F."""
+    closures, connectors, l = tables.closures, tables.connectors, tables.condensed.closure[k]
+    connector = closures.connector[l]
+    a, b = connectors.a[connector], connectors.b[connector]
+    xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
+    zero = scale6(0.0, X)
+    dF = zero
+    for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+        if second:
+            dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
+        else:
+            dG = row_variation(closures, row, a, b, xa, xb, X, zero, ws)
+        dF = add6(dF, scale6(-lam[row], dG))
+    return dF, add6(dF, scale6(-1.0, cross_force(X, F)))

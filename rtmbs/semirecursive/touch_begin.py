@@ -10,7 +10,7 @@ from numpy import exp
 from rtmbs.ad.lanes import evaluate_lanes
 from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
-from rtmbs.semirecursive.law_kernels import set_inputs
+from rtmbs.semirecursive.force_kernels import set_inputs
 from rtmbs.semirecursive.law_states import PLAIN, begin_search, correction, evaluate_recorded, read_slopes, search
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.system.contact_tables import RELAXES

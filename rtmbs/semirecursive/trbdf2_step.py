@@ -26,7 +26,9 @@ from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.contact_sets import evaluate_sets
-from rtmbs.semirecursive.exit_codes import (
+from rtmbs.semirecursive.force_kernels import end_states, evaluate_laws
+from rtmbs.semirecursive.law_states import keep_states
+from rtmbs.semirecursive.machine_code import (
     CONVERGED,
     LOOP_OPEN,
     NEAR,
@@ -36,14 +38,17 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.law_kernels import end_states, evaluate_laws
-from rtmbs.semirecursive.law_states import keep_states
 from rtmbs.semirecursive.midpoint_step import set_accelerations
 from rtmbs.semirecursive.momenta import assemble_end, evaluate_boundary
-from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_copy
-from rtmbs.semirecursive.passes import forward_positions, forward_velocities
-from rtmbs.semirecursive.projection_kernels import in_range, note_violation, project_velocities, relative_violation
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations, forward_positions, forward_velocities
+from rtmbs.semirecursive.projection_kernels import (
+    NO_FACTOR,
+    factor_copy,
+    in_range,
+    note_violation,
+    project_velocities,
+    relative_violation,
+)
 from rtmbs.semirecursive.step import copy_rotations, correct, set_iterate, start_stats, startable, state_in_row
 from rtmbs.semirecursive.touch_begin import begin_bristles
 

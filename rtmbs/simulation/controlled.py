@@ -17,8 +17,7 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
-from rtmbs.simulation.dense_output import Moment, Stretch
-from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
+from rtmbs.simulation.dense_output import Moment, Past, Stretch
 from rtmbs.simulation.events import (
     Event,
     EventError,
@@ -30,18 +29,20 @@ from rtmbs.simulation.events import (
     width,
 )
 from rtmbs.simulation.extrapolated_run import EVENT_FUNCTION, ExtrapolatedSteps, kinks_unseen, newton_tolerance
-from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
-from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.observers.observer import At, Every, EveryStep, Observer, Schedule
 from rtmbs.simulation.observers.recorder import HELPED, started_of
-from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
+from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of, step_error
 from rtmbs.simulation.step_choice import (
+    LESS,
+    MOST_AGAIN,
     SIZE,
     SMALLEST,
     Batch,
+    ErrorGrowth,
     StepBound,
     StepChoice,
+    ToleranceError,
     check_tolerance,
     chunk_of,
     error_of_positions,

@@ -9,10 +9,9 @@ from rtmbs.methods import Capability, demand
 from rtmbs.simulation.access import LOOK, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.events import Event, EventError, EventHandler, EventInstant, Occurrence, events_of, moment_of
-from rtmbs.simulation.failures import retry
-from rtmbs.simulation.impacts import Impact, RigidContacts
+from rtmbs.simulation.impulses import Impact, RigidContacts
 from rtmbs.simulation.observers.observer import Observer
-from rtmbs.simulation.running import shown_to_all
+from rtmbs.simulation.running import retry, shown_to_all
 from rtmbs.simulation.state_store import NO_RAMPS, RampEnds
 from rtmbs.state import State
 

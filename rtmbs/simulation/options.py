@@ -5,7 +5,7 @@ from typing import Any
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import whole
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.methods import Capability, demand
 

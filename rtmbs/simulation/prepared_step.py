@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.core.bounds import BEYOND
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.report import StepReport, report_of
 from rtmbs.integrators.settings import (
     EVALUATIONS,
@@ -36,8 +36,7 @@ from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.exit_codes import ACCEPTED, OUTCOMES, accepted
-from rtmbs.semirecursive.machine_code import LONGEST_CALL
+from rtmbs.semirecursive.machine_code import ACCEPTED, LONGEST_CALL, OUTCOMES, accepted
 from rtmbs.semirecursive.step import march, take_changed_step
 from rtmbs.simulation.stiff_forces import any_stiff
 from rtmbs.state import State

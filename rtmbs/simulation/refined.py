@@ -19,15 +19,15 @@ from scipy.ndimage import maximum_filter1d
 
 from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.numerics.rotations.quaternions import turn_between, turned
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Evaluation, Samples, one_sample
+from rtmbs.simulation.dense_output import Track, increments
 from rtmbs.simulation.jumps import NONE, Piece, jump_times, pieces
-from rtmbs.simulation.local_error import Track, increments
 from rtmbs.simulation.observers.observer import Schedule
 from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.simulation.options import MOST_HALVINGS

@@ -15,7 +15,7 @@ from rtmbs.core.names import Keyed, StrictAttributes
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import InputError, shown, warn, with_count
 from rtmbs.integrators.checks import step_size, switches
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import KEPT_WHOLE, PASSED, Chunk, chunk_from, first, take_row
@@ -27,15 +27,13 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.prepare import StartReport, prepare
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
-from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
 from rtmbs.simulation.controllers import Controller, Controllers, controller_of
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.overlaps import warn_of_overlaps
-from rtmbs.simulation.renewed_contacts import renew_contacts
+from rtmbs.simulation.renewed_contacts import renew_contacts, warn_of_overlaps
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_rows import copied, state_pair
 from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore
@@ -48,6 +46,7 @@ from rtmbs.simulation.step_checks import (
 from rtmbs.simulation.stiff_forces import StiffForces, stiff_forces_of
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.recorded_laws import CapturedValues, captured_values_of, check_captured
 from rtmbs.system.system import System, warning_text
 
 Array = NDArray[np.float64]

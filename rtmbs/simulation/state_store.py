@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rtmbs.core.bounds import LONGEST, SHORTEST
 from rtmbs.errors import StartError
 from rtmbs.integrators.checks import one_of, step_size
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compile_progress import announced
 from rtmbs.methods import Capability, demand
@@ -25,13 +25,12 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
-from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
 from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
-from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
+from rtmbs.simulation.set_coordinate import check_written_positions, drag_body, rest_at, set_motion
 from rtmbs.simulation.state_rows import MOTION, copied, kernel_arrays, motion_arrays, state_pair
 from rtmbs.state import Before, State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range

@@ -6,7 +6,7 @@ import pytest
 from rtmbs.ad.function_sources import Autograd, ComplexStep
 from rtmbs.ad.trace import Traced
 from rtmbs.ad.traced import recorder
-from rtmbs.semirecursive import page, page_kinematics
+from rtmbs.semirecursive import page, page_elements
 from tests.mechanisms import random_motion, random_tables
 
 SEEDS = (1, 2, 3)
@@ -18,7 +18,7 @@ def force_of(mechanism):
 
     def Q(x, p, xp=np):
         n = x.shape[1] // 2
-        tree = page_kinematics.recursive(xp) if xp is recorder else xp
+        tree = page_elements.recursive(xp) if xp is recorder else xp
         return page.force(tree, tables, p[:nu], p[nu:].reshape(-1, 3, 3), x[:, :n], x[:, n:])
 
     return Q

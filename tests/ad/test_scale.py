@@ -11,10 +11,10 @@ import numpy as np
 from rtmbs.ad.traced import recorder
 from rtmbs.ad.trace import Traced
 from rtmbs.library import fourbar
-from rtmbs.semirecursive import page, page_kinematics
+from rtmbs.semirecursive import page, page_elements
 system = fourbar(4, 40, "stacked").compile()
 n = len(system.z0)
-Q = lambda x, xp: page.force(page_kinematics.recursive(xp), system.tables, system.u0, system.R0, x[:, :n], x[:, n:])
+Q = lambda x, xp: page.force(page_elements.recursive(xp), system.tables, system.u0, system.R0, x[:, :n], x[:, n:])
 Traced(lambda x: x * x, 2).jacobian(np.ones(2))  # compiles the kernels
 made = Traced(Q, 2 * n, batched=True)
 x = np.concatenate((system.z0, system.zd0))

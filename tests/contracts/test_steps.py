@@ -13,7 +13,7 @@ from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.numerics.linear.solver import DenseSolver
-from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
+from rtmbs.semirecursive.machine_code import SMALL_PIVOT
 from tests.cases import spread
 from tests.contracts.machines import (
     LIBRARY,

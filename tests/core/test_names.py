@@ -20,7 +20,7 @@ import pytest
 import rtmbs
 from rtmbs.core.names import SYMBOLS, Register, called, checked, optional, selected
 from rtmbs.errors import ArgumentError, InputError, ModelError, RtmbsError, UnknownNameError
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw
 from rtmbs.model.forces import scalars
 from rtmbs.simulation.access import Claim

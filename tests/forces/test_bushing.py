@@ -8,9 +8,9 @@ from rtmbs.errors import ModelError
 from rtmbs.forces.bushings import curve_values, spline
 from rtmbs.language import build, write
 from rtmbs.model.forces import curve
-from rtmbs.semirecursive import page, page_kinematics
+from rtmbs.semirecursive import page, page_elements
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations
 from rtmbs.semirecursive.sources import SOURCES, PageForce, make_source
 from tests.mechanisms import exponential, random_rotation
 
@@ -310,7 +310,7 @@ def test_page_uses_allowed_functions_only():
     """Without curves, which branch, the page form needs what the page allows."""
     from types import SimpleNamespace
 
-    strict = SimpleNamespace(**{name: getattr(np, name) for name in page_kinematics.ALLOWED})
+    strict = SimpleNamespace(**{name: getattr(np, name) for name in page_elements.ALLOWED})
     system = two_bodies(15).compile()
     z, zd, R0 = state_of(system, 15)
     force = page.force(strict, system.tables, system.u0, R0, z[None], zd[None])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.integrators.multiplier_bounds import (
+from rtmbs.integrators.newton import (
     ENDLESS,
     FOUND,
     MISS,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.contract import NotFinite, SingularTangent
 from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
@@ -227,7 +227,7 @@ def test_without_projections_rates_stay_dirty():
 
 def test_every_question_is_asked():
     """The list that the fault tests run over holds the whole contract."""
-    from rtmbs.integrators.base import StepEquations
+    from rtmbs.integrators.contract import StepEquations
 
     contract = {name for name, value in vars(StepEquations).items() if callable(value) and not name.startswith("_")}
     assert set(QUESTIONS) == contract

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.contract import NotFinite, SingularTangent
 from rtmbs.integrators.settings import EVERY_ITERATION, EXACT, PAPER, Settings, StateArrays
 from rtmbs.numerics.linear.solver import DenseSolver
 

@@ -187,17 +187,17 @@ def test_the_system_never_changes():
 LEAF_CALLER = """
 import json, sys
 import numpy as np
-from rtmbs.semirecursive import rotations
+from rtmbs.semirecursive import passes
 from rtmbs.system.tables import Dofs
 n = 3
 dofs = Dofs(np.full(n, 2), np.arange(-1, n - 1), np.full(n, -1), np.full(n, 2), np.tile(np.eye(3), (n, 1, 1)),
               np.zeros(n, np.int64), np.zeros((n, 3)), np.eye(3), np.zeros(n),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
 R0 = np.eye(3)[None].copy()
-rotations.commit_rotations(dofs, np.array([0.1, 1.2, 0.3]), R0)
-stats = rotations.commit_rotations.stats
+passes.commit_rotations(dofs, np.array([0.1, 1.2, 0.3]), R0)
+stats = passes.commit_rotations.stats
 print(json.dumps({"R0": R0.tolist(), "hits": sum(stats.cache_hits.values()),
-                  "misses": sum(stats.cache_misses.values()), "file": rotations.__file__}))
+                  "misses": sum(stats.cache_misses.values()), "file": passes.__file__}))
 """
 
 

@@ -10,7 +10,7 @@ from bench.measures.friction import FRICTION, chain, slider, wheel
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS
 from rtmbs.integrators.settings import MOST_TRIES
-from rtmbs.simulation.failures import retry
+from rtmbs.simulation.running import retry
 
 SMOOTHED = 1e-4
 

@@ -7,7 +7,7 @@ import rtmbs
 from bench.campaigns.multipliers import errors
 from bench.measures.exact_multipliers import exact
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
-from rtmbs.integrators.multiplier_bounds import MISS
+from rtmbs.integrators.newton import MISS
 from rtmbs.simulation.options import by_name
 from tests.semirecursive.start.cases import parallelogram
 

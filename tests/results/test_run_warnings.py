@@ -31,8 +31,7 @@ from rtmbs.results.run_warnings import (
     spread_of_means,
 )
 from rtmbs.results.samples import Evaluation, Samples
-from rtmbs.simulation.observers.channel_recorder import LOOKED, with_some
-from rtmbs.simulation.observers.recorder import Recorder
+from rtmbs.simulation.observers.recorder import LOOKED, Recorder, with_some
 from rtmbs.system.tables import GRAVITY_SLOT
 from tests.contracts.machines import LIBRARY, closed_model, library_simulation, library_system
 

@@ -10,7 +10,7 @@ from rtmbs.integrators.settings import EXACT
 from rtmbs.language import read, write
 from rtmbs.semirecursive import page
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.passes import add_correction
 from tests.contracts.machines import check_goes_on
 from tests.mechanisms import random_rotation
 from tests.nonholonomic import cart, sleigh, steady_disc

@@ -17,7 +17,7 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.passes import add_correction
 from rtmbs.semirecursive.workspace import workspace
 from tests.cases import spread
 from tests.contracts.machines import MOBILE, closed_model

@@ -17,8 +17,7 @@ from rtmbs.semirecursive import closure_jacobian, closures, page
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.passes import gravity_energy, kinetic_energy
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.passes import add_correction, commit_rotations, gravity_energy, kinetic_energy
 from rtmbs.semirecursive.workspace import workspace
 from tests.cases import quick
 from tests.mechanisms import (

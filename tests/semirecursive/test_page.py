@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from autograd import jacobian, make_vjp
 
-from rtmbs.semirecursive import page, page_kinematics
+from rtmbs.semirecursive import page, page_elements
 from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.tables import DISTANCE, PRISMATIC, RELATION, REVOLUTE, ROTATION, TRANSLATION
 from tests.cases import quick
@@ -355,8 +355,8 @@ def test_autograd_goes_through_the_other_functions(case):
 
 # --------------------------------------------------------------------------------------------------------- namespaces
 
-STRICT = SimpleNamespace(**{name: getattr(np, name) for name in page_kinematics.ALLOWED})
-RECURSIVE = page_kinematics.recursive(STRICT)
+STRICT = SimpleNamespace(**{name: getattr(np, name) for name in page_elements.ALLOWED})
+RECURSIVE = page_elements.recursive(STRICT)
 
 
 class Scalar:

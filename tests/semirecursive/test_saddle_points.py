@@ -10,8 +10,8 @@ from rtmbs import library
 from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.start.consistency import consistent_rates
-from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.prepare import consistent_rates
+from rtmbs.semirecursive.start.rank import effective_masses
 from tests import mechanisms
 from tests.contracts.machines import closed_model
 from tests.semirecursive.start.cases import MODELS, closed_pose, dense_loops, fourbar

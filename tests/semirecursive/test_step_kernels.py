@@ -3,7 +3,7 @@
 import pytest
 
 from rtmbs import library
-from rtmbs.integrators import base
+from rtmbs.integrators import contract
 from rtmbs.semirecursive.compiled_steps import STEP_KERNELS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
@@ -42,6 +42,6 @@ def test_a_name_that_nobody_made_has_no_kernel():
 
 def test_the_contract_of_equations_names_no_method():
     words = ("trapezoid", "midpoint", "trbdf2", "fused", "hht", "radau")
-    asked = [name.lower() for name in (*dir(base.Equations), *vars(base))]
+    asked = [name.lower() for name in (*dir(contract.Equations), *vars(contract))]
     assert "step_kernel" in asked
     assert not [name for name in asked if any(word in name for word in words)]

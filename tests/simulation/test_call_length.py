@@ -151,7 +151,7 @@ def test_copies_of_a_batch(systems, bounded, method):
 
 def test_the_bound_ends_calls(systems, bounded, monkeypatch):
     """The comparison is one of calls of many steps with calls of one."""
-    from rtmbs.semirecursive.compiled_extrapolation import FusedExtrapolation
+    from rtmbs.semirecursive.compiled_calls import FusedExtrapolation
 
     plain, counts = FusedExtrapolation.call, []
 

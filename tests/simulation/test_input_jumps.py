@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from bench.measures.input_errors import error_of
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.library.force_laws import point_spring
 from rtmbs.simulation.simulation import store_of
 from rtmbs.system.system import System

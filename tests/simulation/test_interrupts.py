@@ -14,8 +14,8 @@ import rtmbs
 from rtmbs import PenaltyTrapezoidal, Recorder, Simulation, library
 from rtmbs.errors import NotConvergedError
 from rtmbs.library.force_laws import point_spring
-from rtmbs.simulation.failures import in_parts
 from rtmbs.simulation.options import by_name
+from rtmbs.simulation.running import in_parts
 from tests.cases import spread
 from tests.contracts.machines import accepted_steps, everything, library_simulation
 from tests.simulation.test_running import ByHand

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs import PenaltyTrapezoidal, Simulation, library
-from rtmbs.simulation.local_error import Noise, beyond, increments, local_errors
+from rtmbs.simulation.dense_output import Noise, beyond, increments, local_errors
 from rtmbs.simulation.step_choice import take_batch
 
 STEPS, FINER = 4, 64

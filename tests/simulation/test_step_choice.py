@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.errors import InputError
 from rtmbs.library.force_laws import stops
-from rtmbs.simulation.local_error import smoothed
+from rtmbs.simulation.dense_output import smoothed
 from rtmbs.simulation.step_choice import GROW, LARGEST_MOVE, SHRINK, UNJUDGED, StepBound, StepChoice, bend, first_step
 from tests.cases import quick, spread
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtmbs.simulation.zeros import zeros_within
+from rtmbs.simulation.events import zeros_within
 
 places = st.lists(st.floats(0.02, 0.98), min_size=1, max_size=5)
 

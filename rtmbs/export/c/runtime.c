@@ -353,7 +353,7 @@ int rtmbs_step(rtmbs_mechanism *it, int64_t count) {
     return worst;
 }
 
-/* Penalty factors and step of another size, as rtmbs.integrators.method.penalty_factors makes them. */
+/* Penalty factors and step of another size, as rtmbs.integrators.contract.penalty_factors makes them. */
 static void set_step_size(rtmbs_mechanism *it, double h) {
     double *alpha = DOUBLES(it, L_alpha), *mass = DOUBLES(it, L_settings_mass), c = *number(it, W_penalty);
     for (int64_t r = 0; c > 0.0 && r < EXTENT(it, L_alpha, 0); r++) alpha[r] = c * 4.0 / (h * h) * mass[r];

@@ -1,10 +1,9 @@
 """Observers of a run, which change nothing: recorders and meters, each with a schedule."""
 
 from rtmbs.results.result import load_result
-from rtmbs.simulation.observers.channel_recorder import ChannelRecorder
 from rtmbs.simulation.observers.meters import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation.observers.observer import At, AtRate, Every, EveryStep, Observer, Schedule, Watched
-from rtmbs.simulation.observers.recorder import Recorder
+from rtmbs.simulation.observers.recorder import ChannelRecorder, Recorder
 
 __all__ = [
     "At",

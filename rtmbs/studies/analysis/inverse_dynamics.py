@@ -19,10 +19,9 @@ from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.semirecursive.passes import commit_rotations
 from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.rank import independent_rows
-from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.studies.analysis.prescribed_motion import (
     GivenMotion,
@@ -38,6 +37,7 @@ from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
 from rtmbs.studies.analysis.workload import JointLoads, closure_power, free_parts
 from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.recorded_laws import check_captured
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -27,11 +27,11 @@ from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.start.rank import independent_rows
-from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
 from rtmbs.system.pattern import uncondensed
+from rtmbs.system.recorded_laws import check_captured
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

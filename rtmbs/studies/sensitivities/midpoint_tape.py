@@ -10,7 +10,7 @@ of the last end. No Newton matrix enters the equations, and no energy is kept.
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.method import PENALTY
+from rtmbs.integrators.contract import PENALTY
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.sensitivities.projections import Ends, Projections, spread
 from rtmbs.studies.sensitivities.saddles import dense_entries, solved

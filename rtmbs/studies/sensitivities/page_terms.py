@@ -14,7 +14,7 @@ from rtmbs.forces.bushings import PRELOAD
 from rtmbs.numerics.rotations.plain import cross, dot, logarithm, turn
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive.page import mass_geometry
-from rtmbs.semirecursive.page_kinematics import motion, path_sum
+from rtmbs.semirecursive.page_elements import motion, path_sum
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 # Arrays of several namespaces pass through here: there is no type to write down.

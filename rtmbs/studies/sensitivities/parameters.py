@@ -15,7 +15,7 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.model.model import Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.rank import effective_masses
 from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.neighbourhood import PLACES, STEP, WEIGHTS

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.passes import add_correction
 from rtmbs.studies.sensitivities.python_laws import Ways, kinds_of
 from rtmbs.studies.sensitivities.saddles import Entries, entries_of, solved
 from rtmbs.studies.sensitivities.step_tape import SOFT, XP, JacobianProgram, StepTape, VectorLayout, page_terms

@@ -20,7 +20,7 @@ from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.traced import recorder
 from rtmbs.errors import InputError
 from rtmbs.semirecursive import page as untyped_page
-from rtmbs.semirecursive import page_kinematics as untyped_arrays
+from rtmbs.semirecursive import page_elements as untyped_arrays
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import FRAME_INPUTS
 

@@ -21,7 +21,7 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.channel import QUATERNION, TIME, Source, StoredValues
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, select_samples
-from rtmbs.simulation.observers.channel_recorder import continued
+from rtmbs.simulation.observers.recorder import continued
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.studies.sensitivities.steps import RecordedSteps, RunRecorder, sizes_of

@@ -20,7 +20,7 @@ from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.core.names import Keyed, selected
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.contract import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.methods import Capability, demand
@@ -28,7 +28,6 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
-from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.report import MEANT, Report, numbers, rows, wrong_argument
@@ -42,6 +41,7 @@ from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps, largest
 from rtmbs.studies.sensitivities.variations import check_steady
 from rtmbs.system.contact_tables import refuse_contacts, refuse_sets
+from rtmbs.system.recorded_laws import check_captured
 
 Array = NDArray[np.float64]
 

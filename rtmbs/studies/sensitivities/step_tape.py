@@ -25,9 +25,9 @@ from rtmbs.ad.traced import recorder
 from rtmbs.numerics.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive import page as untyped_page
-from rtmbs.semirecursive import page_kinematics as untyped_arrays
+from rtmbs.semirecursive import page_elements as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
-from rtmbs.semirecursive.page_programs import state_count
+from rtmbs.semirecursive.page_elements import state_count
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.sensitivities import page_terms as untyped_page_terms
 from rtmbs.studies.sensitivities.python_laws import PythonLaws, Ways

@@ -9,9 +9,9 @@ from rtmbs.errors import ModelError
 from rtmbs.model import Model
 from rtmbs.model.checks import Array
 from rtmbs.results import Result
-from rtmbs.simulation.failures import retry
 from rtmbs.simulation.observers.observer import Every
 from rtmbs.simulation.observers.recorder import Recorder
+from rtmbs.simulation.running import retry
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.driving.driveline import Driveline

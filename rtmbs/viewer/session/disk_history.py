@@ -24,7 +24,7 @@ from rtmbs.results.sample_kernels import resample_frames
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.observers.worker import Job, WriterThread
+from rtmbs.simulation.observers.observer import Job, WriterThread
 from rtmbs.state import MEMORY, State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System

@@ -17,8 +17,8 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.running import error_of
 from rtmbs.simulation.simulation import drag, store_of
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals

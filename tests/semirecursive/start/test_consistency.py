@@ -12,8 +12,7 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.start.consistency import consistent_rates
-from rtmbs.semirecursive.start.prepare import prepare
+from rtmbs.semirecursive.start.prepare import consistent_rates, prepare
 from tests.semirecursive.start.cases import MODELS, bar, closed_pose, fourbar, parallelogram, system_of
 
 X = rtmbs.Revolute(axis=(1, 0, 0))

@@ -6,10 +6,10 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
-from rtmbs.integrators.method import penalty_factors
+from rtmbs.integrators.contract import penalty_factors
 from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.rank import effective_masses
 from tests.semirecursive.start.cases import MODELS, closed_pose, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import rtmbs
-from rtmbs.semirecursive.start.facing import turn_onto
+from rtmbs.semirecursive.start.assembly import turn_onto
 
 
 def arms_to_targets(seed: int, arms: int, hinges: int = 7):

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import Simulation, library
-from rtmbs.semirecursive.start.effective_masses import effective_masses
-from rtmbs.semirecursive.start.rank import LEADERS, MANY, NEARBY, Scaled, inconsistent_part, tried_poses
+from rtmbs.semirecursive.start.rank import (
+    LEADERS,
+    MANY,
+    NEARBY,
+    Scaled,
+    effective_masses,
+    inconsistent_part,
+    tried_poses,
+)
 from tests.cases import spread
 from tests.semirecursive.start.cases import MODELS, assembly_of, closed_pose, fourbar, system_of
 

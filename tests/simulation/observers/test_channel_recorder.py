@@ -15,7 +15,7 @@ import rtmbs
 from rtmbs import ChannelRecorder, library, load_result
 from rtmbs.errors import InputError, ResultError, UnknownNameError
 from rtmbs.results.compare import compare
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 from tests.cases import spread
 from tests.contracts.machines import closed_simulation
 
@@ -111,7 +111,7 @@ KILLED = """
 import sys
 import rtmbs
 from rtmbs import library
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 channel_recorder.FEWEST, channel_recorder.BLOCK_BYTES = 50, 0
 sim = rtmbs.Simulation(library.build("crank_rocker").compile(), h=1e-3)
 print("ready", flush=True)
@@ -153,7 +153,7 @@ FULL = """
 import resource, signal, sys
 import rtmbs
 from rtmbs import library
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 channel_recorder.FEWEST, channel_recorder.BLOCK_BYTES = 100, 0
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 sim = rtmbs.Simulation(library.build("crank_rocker").compile(), h=1e-3)

@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs import load_result
 from rtmbs.simulation import jumps
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 from tests.test_faults import FAULTS, events, machine, raised_at
 
 pytest.importorskip("h5py")

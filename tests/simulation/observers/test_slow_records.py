@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.simulation.observers import channel_recorder
+from rtmbs.simulation.observers import recorder as channel_recorder
 from tests.contracts.machines import library_simulation
 from tests.patches import ROOT
 from tests.patience import LONGEST

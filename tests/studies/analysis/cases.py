@@ -4,7 +4,7 @@ import numpy as np
 
 import rtmbs
 from rtmbs.semirecursive.start.assembly import Assembly
-from rtmbs.semirecursive.start.consistency import consistent_rates
+from rtmbs.semirecursive.start.prepare import consistent_rates
 from rtmbs.studies.analysis.neighbourhood import neighbourhood
 
 G = 9.81

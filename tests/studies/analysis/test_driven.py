@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.semirecursive.start.assembly import Assembly
-from rtmbs.semirecursive.start.consistency import consistent_rates
+from rtmbs.semirecursive.start.prepare import consistent_rates
 from rtmbs.studies.analysis.neighbourhood import neighbourhood
 from tests.formulations.systems import skew_loop
 from tests.studies.analysis.cases import G, swing

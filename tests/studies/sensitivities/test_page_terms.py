@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.semirecursive.page_kinematics import recursive
+from rtmbs.semirecursive.page_elements import recursive
 from rtmbs.studies.sensitivities import page_terms
 
 XP = recursive(np)
