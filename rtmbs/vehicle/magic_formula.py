@@ -18,8 +18,7 @@ import numpy as np
 from rtmbs.core.files import DamagedFile, text
 from rtmbs.errors import ModelError, nearest_names, shown
 from rtmbs.model.checks import as_floats
-from rtmbs.vehicle.smooth import at_least, at_most, magnitude, sign
-from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput, at_least, at_most, magnitude, sign
 
 LARGEST = 1e6  # bytes of a file; usual are 10 kB
 FITTYPES = (6, 21)  # both are MF-Tyre 5.2

@@ -14,8 +14,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import number, numbers
-from rtmbs.vehicle.smooth import at_least, at_most, magnitude, sign
-from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput, at_least, at_most, magnitude, sign
 
 
 def positive(what: str, values: dict[str, float], zero: tuple[str, ...] = ()) -> dict[str, float]:

@@ -21,7 +21,9 @@ from rtmbs.vehicle.axle import (
     AntiRollBar,
     Axle,
     Connection,
+    Damper,
     Part,
+    Spring,
     Strut,
     TwistSpring,
     ball,
@@ -29,7 +31,6 @@ from rtmbs.vehicle.axle import (
     part,
     rod,
 )
-from rtmbs.vehicle.struts import Damper, Spring
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from rtmbs.vehicle import (
     read,
 )
 from rtmbs.vehicle.manoeuvres.lane_change import iso_3888_1, iso_3888_2
-from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, steady
+from rtmbs.vehicle.manoeuvres.report import first_peak, response_time, steady
 from rtmbs.vehicle.manoeuvres.steer_inputs import ANSWERS, OneSine, estimates
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")

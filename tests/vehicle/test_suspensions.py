@@ -40,9 +40,9 @@ from rtmbs.vehicle import (
     read,
     rig,
 )
+from rtmbs.vehicle.axle import knots_of
 from rtmbs.vehicle.data_file import data_path, read_data
 from rtmbs.vehicle.rig import padded_model
-from rtmbs.vehicle.struts import knots_of
 from tests.cases import quick, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")

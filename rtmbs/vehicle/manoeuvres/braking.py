@@ -16,13 +16,11 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, number
 from rtmbs.simulation.observers.observer import Every
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, TwoWheelModel
 from rtmbs.vehicle.manoeuvres.circle import Circle, DisturbedTurn
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
-from rtmbs.vehicle.manoeuvres.report import Metric
-from rtmbs.vehicle.manoeuvres.signals import joined, signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.report import Metric, joined, signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

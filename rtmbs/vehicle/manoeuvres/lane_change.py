@@ -7,12 +7,10 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
-from rtmbs.vehicle.driving.driveline import Driveline
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, Path, PathFollower, Pedals, SpeedController
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
-from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
+from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, Path, PathFollower, Pedals, SpeedController, TwoWheelModel
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report, signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

@@ -24,8 +24,7 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.linearisation import linearise
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot
-from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, signals_of, steady, steered_signals
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, first_peak, response_time, signals_of, steady, steered_signals
 from rtmbs.vehicle.rest import Rest
 from rtmbs.vehicle.steering import DRIVER, Ramp, eased
 
