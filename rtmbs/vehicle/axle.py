@@ -13,7 +13,7 @@ import numpy as np
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.library.force_laws import Curve
 from rtmbs.model import Revolute, TorsionSpring
-from rtmbs.model.checks import Array, Numbers, direction, number, numbers
+from rtmbs.model.checks import Array, Numbers, as_floats, direction, number, numbers
 from rtmbs.model.forces import Kinematics, SpringDamper
 
 if TYPE_CHECKING:
@@ -45,6 +45,18 @@ class Stops:
     max_length: float
     bump: Table
     rebound: Table
+
+    def __post_init__(self) -> None:
+        low, high = (number(getattr(self, name), f"stops: {name}") for name in ("min_length", "max_length"))
+        if not low < high:
+            raise ModelError(f"stops: min_length is {low:g}; it must be below max_length, which is {high:g}")
+        for name in ("bump", "rebound"):
+            x, y = checked_table(getattr(self, name), f"stops: {name}")
+            if x[0] != 0.0 or y[0] != 0.0:
+                raise ModelError(
+                    f"stops: {name} begins with {shown((float(x[0]), float(y[0])))}; it must begin with travel 0 and "
+                    "force 0"
+                )
 
     def force(self, length: Any) -> Any:
         """Return the force of both stops; tables are held beyond their last point.
@@ -95,6 +107,13 @@ class Spring:
     stiffness: float | None = None
     table: Table | None = None
     stops: Stops | None = None
+
+    def __post_init__(self) -> None:
+        number(self.preload, "spring: preload")
+        check_sizes("spring", free_length=self.free_length, stiffness=self.stiffness)
+        check_law("spring", "stiffness", self.stiffness, self.table)
+        if not isinstance(self.stops, Stops | None):
+            raise ModelError(f"spring: stops is {shown(self.stops)}; it must be Stops")
 
     def force(self, length: Any) -> Any:
         """Return the force at a length.
@@ -173,6 +192,10 @@ class Damper:
     damping: float | None = None
     table: Table | None = None  # force against the motion [N] by rate [m/s]
 
+    def __post_init__(self) -> None:
+        check_sizes("damper", damping=self.damping)
+        check_law("damper", "damping", self.damping, self.table)
+
     def force(self, rate: Any) -> Any:
         """Return the force at a rate of the length.
 
@@ -211,6 +234,35 @@ class Damper:
 
 
 StrutLaw = Spring | Damper
+
+
+def check_sizes(what: str, **values: float | None) -> None:
+    """Refuse numbers below zero; None is one that is not given."""
+    for name, value in values.items():
+        if value is not None and number(value, f"{what}: {name}") < 0.0:
+            raise ModelError(f"{what}: {name} is {value:g}; it must be zero or more")
+
+
+def check_law(what: str, name: str, value: float | None, table: Table | None) -> None:
+    """Refuse a law without a number and a table, and one with both."""
+    if (value is None) == (table is None):
+        given = "both are given" if table is not None else "neither is given"
+        raise ModelError(f"{what}: {name} or table; {given}, it must be one of them")
+    if table is not None:
+        checked_table(table, f"{what}: table")
+
+
+def checked_table(table: Table, what: str) -> Array:
+    """Return the columns (2, k) of a table of pairs whose first numbers increase."""
+    try:
+        pairs = as_floats(table)
+    except ValueError:
+        pairs = np.zeros(0)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) < 2 or not np.all(np.isfinite(pairs)):
+        raise ModelError(f"{what} is {shown(table)}; it must be two pairs of finite numbers or more")
+    if not np.all(np.diff(pairs[:, 0]) > 0.0):
+        raise ModelError(f"{what} is {shown(table)}; the first numbers of its pairs must increase")
+    return pairs.T
 
 
 def knots_of(table: Table) -> tuple[Array, Array]:
@@ -270,6 +322,17 @@ class AntiRollBar:
     moments: tuple[float, float, float] = (0.1, 0.002, 0.1)  # of one half about its centre, chassis axes [kg m2]
     part: str = "lower_arm"
 
+    def __post_init__(self) -> None:
+        numbers(self.origin, "anti-roll bar: origin", (3,))
+        numbers(self.moments, "anti-roll bar: moments", (3,))
+        number(self.drop, "anti-roll bar: drop")
+        check_sizes("anti-roll bar", stiffness=self.stiffness, damping=self.damping)
+        for name in ("half_width", "mass"):
+            if not number(getattr(self, name), f"anti-roll bar: {name}") > 0.0:
+                raise ModelError(f"anti-roll bar: {name} is {getattr(self, name):g}; it must be above zero")
+        if number(self.arm, "anti-roll bar: arm") == 0.0:
+            raise ModelError("anti-roll bar: arm is 0; it must have a length along x")
+
 
 def add_anti_roll_bar(model: "Model", axle: str, bar: AntiRollBar, frame: Array, ends: list[str]) -> None:
     """Add an anti-roll bar to axle "f" or "r" with its drop links on two bodies, left and right.
@@ -315,13 +378,24 @@ class Part:
     com : ndarray
         Centre of mass (3,) [m].
     inertia : ndarray
-        Inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
+        Inertia (3, 3), or moments (3,), about the centre of mass, chassis axes [kg m^2].
     """
 
     name: str
     mass: float
     com: Array
     inertia: Array
+
+    def __post_init__(self) -> None:
+        what = f"part {self.name!r}"
+        if number(self.mass, f"{what}: mass") < 0.0:
+            raise ModelError(f"{what}: mass is {self.mass:g}; it must be zero or more")
+        shape = np.shape(self.inertia)
+        if shape not in ((3,), (3, 3)):
+            raise ModelError(f"{what}: inertia has shape {shape}; give 3 numbers or 3 x 3")
+        given = numbers(self.inertia, f"{what}: inertia", shape)
+        object.__setattr__(self, "com", numbers(self.com, f"{what}: com", (3,)))
+        object.__setattr__(self, "inertia", np.diag(given) if given.shape == (3,) else given)
 
     def mirrored(self) -> Self:
         """Return the part of the right side.
@@ -617,7 +691,7 @@ def check_distances(axle: Axle, what: str) -> None:
             )
 
 
-def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) -> Part:
+def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str = "") -> Part:
     """Return a checked part; an inertia of 3 numbers is about chassis axes.
 
     The car checks the triangle inequality of the inertia.
@@ -632,8 +706,8 @@ def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) ->
         Centre of mass (3,) in the chassis frame at design [m].
     inertia : array_like
         Moments (3,) or inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
-    what : str
-        Name of the part in the message of an error.
+    what : str, optional
+        Name of the part in the message of an error; that of the part unless given.
 
     Returns
     -------
@@ -647,18 +721,17 @@ def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) ->
 
     Examples
     --------
-    >>> rtmbs.vehicle.part("chassis", 1500.0, (0.0, 0.0, 0.2), (300.0, 1500.0, 1700.0), "chassis").mass
+    >>> rtmbs.vehicle.part("chassis", 1500.0, (0.0, 0.0, 0.2), (300.0, 1500.0, 1700.0)).mass
     1500.0
     """
+    what = what or f"part {name!r}"
     kilograms = number(mass, f"{what}: mass")
     if kilograms < 0.0:
         raise ModelError(f"{what}: mass is {kilograms:g}; it must be zero or more")
     shape = np.shape(inertia)
     if shape not in ((3,), (3, 3)):
         raise ModelError(f"{what}: inertia has shape {shape}; give 3 numbers or 3 x 3")
-    given = numbers(inertia, f"{what}: inertia", shape)
-    matrix = np.diag(given) if given.shape == (3,) else given
-    return Part(name, kilograms, numbers(com, f"{what}: com", (3,)), np.array(matrix))
+    return Part(name, kilograms, numbers(com, f"{what}: com", (3,)), numbers(inertia, f"{what}: inertia", shape))
 
 
 def hinge(name: str, a: str, b: str, front: Numbers, back: Numbers) -> Connection:

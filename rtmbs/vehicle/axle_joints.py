@@ -310,7 +310,8 @@ def sides_at(car: Car, sim: Any) -> Iterator[Found]:
             turns = {body: angle_of(poses[body][1]) for body in joints.unknown}
             if turns:
                 other = sign_of(joints, poses) * sign_of(joints, design) < 0.0
-                yield Found(f"{SIDES[joints.corner]} suspension", turns, other, points_of(joints))
+                which = f"{axle} axle" if len(joints.corners) > 1 else f"{SIDES[joints.corner]} suspension"
+                yield Found(which, turns, other, points_of(joints))
 
 
 def points_of(joints: AxleJoints) -> dict[str, list[str]]:

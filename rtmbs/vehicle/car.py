@@ -10,7 +10,7 @@ import numpy as np
 from rtmbs.errors import ModelError, shown, unknown_name, warn
 from rtmbs.model import Bushing, Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
-from rtmbs.model.checks import Array, Numbers, number
+from rtmbs.model.checks import Array, Numbers, number, switch
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.axle import (
     CHASSIS,
@@ -137,6 +137,11 @@ class CarData(NamedTuple):
         given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
         if missing := [key for key, value in given.items() if value is None]:
             raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
+        for key, value in {"chassis": chassis, "rim": rim, "tyre_mass": tyre_mass}.items():
+            if not isinstance(value, Part | None):
+                raise ModelError(f"car {name!r}: {key} is {shown(value)}; it must be a Part")
+        if not isinstance(steering, Steering):
+            raise ModelError(f"car {name!r}: steering is {shown(steering)}; it must be a RackAndPinion or a PitmanArm")
         check_driven(driven, f"car {name!r}: driven")
         hub = np.zeros(3)
         rim = Part("rim", 10.0, hub, np.diag((0.2, 0.35, 0.2))) if rim is None else rim
@@ -157,6 +162,21 @@ def check_driven(driven: Any, what: str) -> None:
     """Refuse another driven axle than front, rear or all."""
     if driven not in ("front", "rear", "all"):
         raise ModelError(f"{what} is {shown(driven)}; it must be one of front, rear, all")
+
+
+def check_axles(data: CarData) -> None:
+    """Refuse axles far from the chassis frame and a front axle behind the rear one; warn of steering without wheels."""
+    what = f"car {data.name!r}"
+    for place in ("front", "rear"):
+        check_distances(getattr(data, place), f"{what}, {place} axle")
+    front, rear = (float(axle.wheel_centre[0]) for axle in (data.front, data.rear))
+    if not front > rear:
+        raise ModelError(
+            f"{what}: the front wheel centre is at x = {front:g} m, the rear one at {rear:g} m; the front one must be "
+            "ahead"
+        )
+    if not (data.front.steered or data.rear.steered):
+        warn(f"{what}: no axle hangs on the steering, so it steers nothing; give one steered=True")
 
 
 class Car(Model):
@@ -258,9 +278,9 @@ class Car(Model):
             "uneven": False, "differentials": None, "bushings": True,
             "posts": None, "trailer": None,
         }  # fmt: skip
-        for name in options:
-            if name not in known:
-                raise unknown_name("option of a car", name, known)
+        for option in options:
+            if option not in known:
+                raise unknown_name("option of a car", option, known)
         if data is None:
             data = CarData.of_parts(name, chassis, front, rear, steering, rim, tyre_mass, driven)
         elif front is not None or rear is not None:
@@ -268,11 +288,14 @@ class Car(Model):
             data = data._replace(front=axle_of(front), rear=axle_of(rear))
         if tyres is None:
             raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
-        for place in ("front", "rear"):
-            check_distances(getattr(data, place), f"car {data.name!r}, {place} axle")
+        check_axles(data)
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
+        for option in ("spin", "uneven"):
+            switch(self.options[option], f"car {data.name!r}: {option}")
+        if self.options["steer"] is not None and not callable(self.options["steer"]):
+            number(self.options["steer"], f"car {data.name!r}: steer")
         gravity = (-down * np.sin(np.arctan(slope)), 0.0, -down * np.cos(np.arctan(slope)))
         super().__init__(data.name, gravity, h=self.options["h"])
         given = self.options["differentials"]
@@ -497,6 +520,8 @@ def default_differentials(data: CarData) -> Mapping[str, Any] | None:
 def tyres_of(tyres: Any, name: str) -> dict[str, Tyre]:
     """Return the tyre of each corner."""
     if isinstance(tyres, Mapping):
+        if missing := [corner for corner in CORNERS if corner not in tyres]:
+            raise ModelError(f"car {name!r}: tyres of {', '.join(missing)} are missing; give one for each corner")
         return dict(tyres)
     pair = tyres if isinstance(tyres, tuple | list) else (tyres, tyres)
     if len(pair) != 2:

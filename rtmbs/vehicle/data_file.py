@@ -92,7 +92,7 @@ class Fields:
         if np.shape(given) != np.shape(wanted) or np.max(np.abs(np.subtract(given, wanted)), initial=0.0) > ROUNDED:
             raise ModelError(
                 f"{self.what}: {name} is {shown(given)}, and {shown(np.asarray(wanted).tolist())} follows from other "
-                "fields; it must be the same"
+                "fields; it must be the same, or be left out"
             )
 
     def done(self) -> None:

@@ -460,19 +460,68 @@ class SteeringDriver(Protocol):
     """Contract of a driver of the steering."""
 
     def start(self, at: CarMotion) -> float:
-        """Return the memory at the beginning."""
+        """Return the memory at the beginning, such as the arc length of a path.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+
+        Returns
+        -------
+        float
+            Memory, which stands in the State.
+        """
 
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return angle, rate and acceleration of the pinion at the end of a step, and the memory."""
+        """Return the steering at the end of a step, and the memory.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        now : tuple[float, float, float]
+            Angle of the pinion and its first two rates at the beginning.
+        memory : float
+            Memory of the last step.
+        most : float
+            Largest angle of the pinion [rad].
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple
+            Angle [rad], rate [rad/s] and acceleration [rad/s^2] of the pinion, and the memory.
+        """
 
 
 class PedalDriver(Protocol):
     """Contract of a driver of the pedals."""
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals at the end of a step, and the memory."""
+        """Return the pedals at the end of a step, and the memory.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        memory : float
+            Memory of the last step, such as the integral of a controller.
+        driveline : Driveline
+            Driveline of the car.
+        gear : int
+            Gear, from 1.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple[Pedals, float]
+            Pedals and memory.
+        """
 
 
 @dataclass(frozen=True)
@@ -571,18 +620,7 @@ class PathFollower:
         return self._times
 
     def start(self, at: CarMotion) -> float:
-        """Return the arc length of the path at the beginning.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-
-        Returns
-        -------
-        float
-            Arc length of the nearest point [m].
-        """
+        """Return the arc length of the path at the beginning."""
         return self.path.nearest(self.centre(at))
 
     def centre(self, at: CarMotion) -> tuple[float, float]:
@@ -629,26 +667,7 @@ class PathFollower:
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return the steering at the end of a step, and the arc length of the path.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car at the beginning.
-        now : tuple[float, float, float]
-            Angle of the pinion and its first two rates at the beginning.
-        memory : float
-            Arc length of the path at the last step [m].
-        most : float
-            Largest angle of the pinion [rad].
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple
-            Angle [rad], rate and acceleration of the pinion, and the arc length of the nearest point [m].
-        """
+        """Return the steering at the end of a step, and the arc length of the path."""
         s = self.path.nearest(self.centre(at), memory)
         ratio = self.model.steering_ratio
         target = min(max(self.wanted(at, s) * ratio, -most), most)
@@ -674,43 +693,13 @@ class HeldSteering:
     arms: Arms = Arms()
 
     def start(self, at: CarMotion) -> float:
-        """Return zero: there is no path.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-
-        Returns
-        -------
-        float
-            Zero.
-        """
+        """Return zero: there is no path."""
         return 0.0
 
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return the steering at the end of a step, and ``memory``.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car at the beginning.
-        now : tuple[float, float, float]
-            Angle of the pinion and its first two rates at the beginning.
-        memory : float
-            Not used.
-        most : float
-            Largest angle of the pinion [rad].
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple
-            Angle [rad], rate and acceleration of the pinion, and ``memory``.
-        """
+        """Return the steering at the end of a step, and ``memory``."""
         return self.arms.turned(now, min(max(self.angle, -most), most), self.ratio, h), memory
 
 
@@ -760,26 +749,7 @@ class SpeedController:
         return cls(target, mass, car.tyres[car.driven[0]].free_radius, **gains)
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals and the memory of the integral at the end of a step.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-        memory : float
-            Integral of the error [m].
-        driveline : Driveline
-            Driveline of the car.
-        gear : int
-            Gear, from 1.
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple[Pedals, float]
-            Pedals, and the integral, which stops growing at the limits of the pedals.
-        """
+        """Return the pedals and the memory of the integral at the end of a step."""
         target = self.target(at.t) if callable(self.target) else self.target
         error = target - at.speed
         wanted = self.mass * self.wheel_radius * (self.gain * error + self.integral * memory)
@@ -810,25 +780,6 @@ class PedalTable:
     brake: Callable[[float], float]
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals at the end of a step; ``memory`` stays.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-        memory : float
-            Not used.
-        driveline : Driveline
-            Not used.
-        gear : int
-            Not used.
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple[Pedals, float]
-            Pedals and ``memory``.
-        """
+        """Return the pedals at the end of a step; ``memory`` stays."""
         t = at.t + h
         return Pedals(float(self.throttle(t)), float(self.brake(t))), memory

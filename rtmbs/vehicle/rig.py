@@ -751,8 +751,9 @@ def rig_report(car: "Car", axle: str, motion: Motion = "bump", curves: RigCurves
     signals |= {name: np.degrees(values) if name in ANGLES else values for name, values in shapes.items()}
     signals["track"] = found.track
     titles = {
-        "toe": "Toe (left positive)", "camber": "Camber (top to the right positive)", "contact_x": "Wheelbase change",
-        "contact_y": "Half-track change", "caster": "Caster", "kingpin_inclination": "Kingpin inclination",
+        "toe": "Toe (left positive)", "camber": "Camber (top to the right positive)",
+        "contact_x": "Contact point forward", "contact_y": "Contact point to the left", "caster": "Caster",
+        "kingpin_inclination": "Kingpin inclination",
         "scrub_radius": "Scrub radius", "trail": "Caster trail", "track": "Track",
     }  # fmt: skip
     plots = [Plot(title, (name,), over) for name, title in titles.items() if name in signals]

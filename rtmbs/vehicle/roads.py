@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown
+from rtmbs.errors import ModelError, shown, warn
 from rtmbs.model.checks import Array, Numbers, as_floats, number, switch
 from rtmbs.results.tables import needed
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
@@ -115,20 +115,7 @@ class PlaneRoad(Road):
         self.grade, self.bank = number(grade, "road: grade"), number(bank, "road: bank")
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         return self.grade * x + self.bank * y
 
 
@@ -190,37 +177,11 @@ class GridRoad(Road):
         self._spline = RectBivariateSpline(self.x, self.y, self.z)
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         return self._spline(*self._inside(x, y), grid=False)
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along and across the road.
-        """
+        """Return the slopes dz/dx and dz/dy."""
         u, v = self._inside(x, y)
         dx, dy = self._spline(u, v, dx=1, grid=False), self._spline(u, v, dy=1, grid=False)
         return dx * (u == x), dy * (v == y)
@@ -267,38 +228,12 @@ class ProfileRoad(Road):
         self._left, self._right = CubicSpline(at, one), CubicSpline(at, other)
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
         return share * self._left(inside) + (1.0 - share) * self._right(inside)
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along and across the road.
-        """
+        """Return the slopes dz/dx and dz/dy."""
         inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
         along = share * self._left(inside, 1) + (1.0 - share) * self._right(inside, 1)
         between = np.abs(y) < 0.5 * self.track
@@ -410,20 +345,7 @@ class ObstacleRoad(Road):
         self.obstacles, self.y_range = tuple(obstacles), y_range
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         found = sum((one(x) for one in self.obstacles), 0.0 * x) + 0.0 * y
         if self.y_range is None:
             return found
@@ -575,18 +497,6 @@ class OpenCrgRoad(Road):
     def height(self, x: Any, y: Any) -> Any:
         """Return heights.
 
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions (any shape) along x of the file [m].
-        y : float or ndarray
-            Positions along y of the file [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-
         Raises
         ------
         ModelError
@@ -596,18 +506,6 @@ class OpenCrgRoad(Road):
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along x of the file [m].
-        y : float or ndarray
-            Positions along y of the file [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along x and y.
 
         Raises
         ------
@@ -631,6 +529,7 @@ class OpenCrgRoad(Road):
 
 
 SAMPLES = 241  # of a cam
+DEEP, FLOATS = 4.0, 0.05  # [deflections of the nominal load, m] of a wheel at the start, beyond which it is told
 
 
 @dataclass(frozen=True)
@@ -738,7 +637,21 @@ class RoadUnderWheels:
         self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
         for corner, values in self.under(0.0).items():
             simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
+            self._tell_a_wrong_height(corner, values[0])
         simulation.inputs.ramp(*(f"tyre_{corner}.{name}" for corner in self._tyres for name in ("plane", "friction")))
+
+    def _tell_a_wrong_height(self, corner: str, plane: tuple[float, float, float]) -> None:
+        """Warn of a wheel that begins deep in the road or above it: a car at rest stands on the height 0."""
+        tyre, (c, a, b) = self._tyres[corner], plane
+        x, y, z = np.asarray(self.simulation[f"{WHEEL}_{corner}.position"]).tolist()
+        sunk = tyre.free_radius - (z - c - a * x - b * y) / float(np.sqrt(1.0 + a * a + b * b))
+        if -FLOATS < sunk < DEEP * tyre.nominal_load / tyre.vertical_stiffness:
+            return
+        where = f"{sunk:.3g} m deep in the road" if sunk > 0.0 else f"{-sunk:.3g} m above the road"
+        warn(
+            f"car {self.car.name!r}: {WHEEL}_{corner} begins {where}, for the car stands on the height 0; begin where "
+            "the road is flat at height 0, or give the initial value of chassis_pose"
+        )
 
     def act(self) -> None:
         """Set planes and friction for the end of the next step."""

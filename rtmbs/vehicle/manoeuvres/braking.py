@@ -197,7 +197,15 @@ class BrakingInTurn(DisturbedTurn):
             )
         turn = self.disturbed(car, lambda begin: pedal(brake, begin, self.rise_time), lambda at: at.speed < SLOW)
         name = f"Braking in a turn, radius {radius:g} m, {ay:g} m/s²"
-        notes = ("The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the braking.",)
+        notes: tuple[str, ...] = (
+            "The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the braking.",
+        )
+        lasted = float(turn.signals["t"][-1]) - turn.begin
+        if lasted < 1.0:
+            notes = (
+                *notes,
+                f"The run ended {lasted:.2f} s after the braking began: values at 1 s are those of its end.",
+            )
         return Trial(name, self.metrics(turn.signals, turn.begin), turn.signals, turn.result, notes)
 
     def metrics(self, signals: dict[str, Array], begin: float) -> dict[str, Metric]:

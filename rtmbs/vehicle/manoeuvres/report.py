@@ -248,6 +248,7 @@ class Report:
         write_page(self, path)
 
 
+PEDALS = {"throttle", "brake"}
 MOST_POINTS = 2000  # of a curve in a picture
 COLOURS = ("#1f5fa8", "#c8551b", "#3b8132", "#7a4fa3")
 PAGE = Template("""<!DOCTYPE html>
@@ -349,10 +350,10 @@ def picture(report: Report, plot: Plot, mark: str) -> str:
     axes = figure.add_subplot()
     x = report.signals[plot.x]
     every = slice(None, None, max(len(x) // MOST_POINTS, 1))
-    for line in plot.lines:
-        axes.plot(line[:, 0], line[:, 1], color="#aaaaaa", linewidth=1.0)
+    for k, line in enumerate(plot.lines):
+        axes.plot(line[:, 0], line[:, 1], color="#aaaaaa", linewidth=1.0, label="" if k else "driver's path, lanes")
     for name, colour in zip(plot.y, COLOURS, strict=False):
-        label = name.replace("_", " ")
+        label = "path of the car" if wide else name.replace("_", " ")
         axes.plot(x[every], report.signals[name][every], color=colour, linewidth=1.4, label=label)
     if plot.marks:
         places = np.array(plot.marks)
@@ -360,6 +361,8 @@ def picture(report: Report, plot: Plot, mark: str) -> str:
     axes.set_title(plot.title, fontsize=10, loc="left")
     axes.set_xlabel(f"{plot.x.replace('_', ' ')} [{UNITS.get(plot.x, '')}]", fontsize=9)
     axes.set_ylabel(f"[{UNITS.get(plot.y[0], '')}]", fontsize=9)
+    if set(plot.y) <= PEDALS:
+        axes.set_ylim(-0.02, 1.02)  # the range of a pedal: small changes stay small
     axes.tick_params(labelsize=8)
     axes.grid(True, color="#e5e5e5", linewidth=0.6)
     for side in ("top", "right"):
