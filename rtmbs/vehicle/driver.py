@@ -161,7 +161,7 @@ def yaw_inertia(car: "Car", x: float) -> float:
     for body in car.bodies.values():
         if body.mass > 0.0:
             place = np.asarray(body.position) + np.asarray(body.center_of_mass)
-            total += float(body.inertia[2, 2]) + body.mass * ((place[0] - x) ** 2 + place[1] ** 2)
+            total += float(body.inertia[2, 2]) + body.mass * float((place[0] - x) ** 2 + place[1] ** 2)
     return total
 
 

@@ -1,11 +1,7 @@
-"""Magic Formula tyre, and the tyre property files that describe it.
+"""Magic Formula tyre PAC2002 / MF-Tyre 5.2: steady forces and moments, relaxation lengths, and its ``.tir`` files.
 
-Magic Formula tyre PAC2002 / MF-Tyre 5.2: force and moment at steady slip, relaxation lengths.
-
-Equations and coefficient names as in Pacejka, Tyre and Vehicle Dynamics, and the Adams/Tyre manual; see
+Equations and coefficient names are those of Pacejka, Tyre and Vehicle Dynamics, and of the Adams/Tyre manual; see
 docs/vehicle.md. Turn slip is left out: its factors zeta are 1.
-
-Tyre property files (``.tir``): the keys of PAC2002 and MF-Tyre 5.2, their units, and the required ones.
 """
 
 import os

@@ -637,21 +637,23 @@ class RoadUnderWheels:
         self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
         for corner, values in self.under(0.0).items():
             simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
-            self._tell_a_wrong_height(corner, values[0])
         simulation.inputs.ramp(*(f"tyre_{corner}.{name}" for corner in self._tyres for name in ("plane", "friction")))
+        self._tell_a_wrong_height()
 
-    def _tell_a_wrong_height(self, corner: str, plane: tuple[float, float, float]) -> None:
-        """Warn of a wheel that begins deep in the road or above it: a car at rest stands on the height 0."""
-        tyre, (c, a, b) = self._tyres[corner], plane
-        x, y, z = np.asarray(self.simulation[f"{WHEEL}_{corner}.position"]).tolist()
-        sunk = tyre.free_radius - (z - c - a * x - b * y) / float(np.sqrt(1.0 + a * a + b * b))
-        if -FLOATS < sunk < DEEP * tyre.nominal_load / tyre.vertical_stiffness:
-            return
-        where = f"{sunk:.3g} m deep in the road" if sunk > 0.0 else f"{-sunk:.3g} m above the road"
-        warn(
-            f"car {self.car.name!r}: {WHEEL}_{corner} begins {where}, for the car stands on the height 0; begin where "
-            "the road is flat at height 0, or give the initial value of chassis_pose"
-        )
+    def _tell_a_wrong_height(self) -> None:
+        """Warn of wheels that begin deep in the road or above it: a car at rest stands on the height 0."""
+        wrong = []
+        for corner, ((c, a, b), _) in self.under(0.0).items():
+            tyre, (x, y, z) = self._tyres[corner], self.simulation[f"{WHEEL}_{corner}.position"]
+            sunk = tyre.free_radius - float(z - c - a * x - b * y) / float(np.sqrt(1.0 + a * a + b * b))
+            if not -FLOATS < sunk < DEEP * tyre.nominal_load / tyre.vertical_stiffness:
+                where = f"{sunk:.3g} m deep in the road" if sunk > 0.0 else f"{-sunk:.3g} m above the road"
+                wrong.append(f"{WHEEL}_{corner} begins {where}")
+        if wrong:
+            warn(
+                f"car {self.car.name!r}: {', '.join(wrong)}, for the car stands on the height 0; begin where the road "
+                "is flat at height 0, or give the initial value of chassis_pose"
+            )
 
     def act(self) -> None:
         """Set planes and friction for the end of the next step."""

@@ -1,10 +1,8 @@
-"""Tyres of few parameters: brush, Fiala and TMeasy.
+"""Tyres of few parameters.
 
-Brush tyre: elastic bristles under a parabolic pressure, for teaching (Pacejka, Tyre and Vehicle Dynamics, ch. 3).
-
-Fiala tyre: force and moment from six numbers (Fiala 1954, in the form of Adams/Tyre).
-
-TMeasy tyre (Rill): forces from the slopes, peaks and ends of two curves at two loads.
+The brush tyre has elastic bristles under a parabolic pressure, for teaching (Pacejka, Tyre and Vehicle Dynamics,
+chapter 3). The Fiala tyre has six numbers (Fiala 1954, in the form of Adams/Tyre). TMeasy (Rill) has slopes, peaks and
+ends of two curves at two loads.
 """
 
 from collections.abc import Mapping, Sequence

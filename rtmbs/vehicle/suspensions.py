@@ -1,10 +1,6 @@
-"""Templates of axles: independent suspensions and axles with a beam.
+"""Templates of axles with independent suspensions, and of axles with a beam.
 
-Suspension templates: an axle of hard points, in the names of the field, left side, chassis frame at design.
-
-Axles with a beam: solid axle on links or a Panhard rod, and twist beam; left side, chassis frame at design.
-
-What all templates of axles share: wheel, spring and damper of the left side, chassis frame at design.
+A template makes an axle of hard points, in the names of the field, left side, chassis frame at design.
 """
 
 from abc import ABC, abstractmethod

@@ -1,10 +1,6 @@
-"""Longitudinal manoeuvres: braking, stability while braking, and coast down.
+"""Longitudinal manoeuvres: straight braking, braking in a turn and on split friction, and coast down.
 
-Straight braking to standstill, after ISO 21994 without ABS.
-
-Stability while braking: in a turn (ISO 7975), and straight on with other friction under each side (ISO 14512).
-
-Coast down: the car rolls freely from a speed; rolling resistance and its growth with the speed.
+Braking is that of ISO 21994, ISO 7975 and ISO 14512, without ABS.
 """
 
 from dataclasses import dataclass

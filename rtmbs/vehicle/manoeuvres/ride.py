@@ -1,10 +1,6 @@
-"""Vertical manoeuvres: four-post rig and obstacles.
-
-Four-post rig: a car on four posts that move up and down, by sine sweeps or by a road; and its linear response.
+"""Vertical manoeuvres: four-post rig with sweeps, a road or the linearised car, and obstacles on the road.
 
 The posts have pans that slide: tyres carry, and have no force along the road. Wheels do not turn.
-
-Obstacles: a car drives straight on over a cleat or a hump; ride, suspension travel and wheel loads.
 """
 
 from collections.abc import Mapping
