@@ -27,7 +27,7 @@ from rtmbs.model.profiles import Numeric
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle.axle import part
 from rtmbs.vehicle.car import Car
-from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.report import signals_of, wheel_loads
 from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine
 
 SPEED, END, H = 25.0, 5.5, 2e-3

@@ -13,7 +13,7 @@ import numpy as np
 import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import DrivenCar, HeldSteering, Ramp, SpeedController, SteadyCircle, StepSteer, read
-from rtmbs.vehicle.manoeuvres.signals import signals_of, steady
+from rtmbs.vehicle.manoeuvres.report import signals_of, steady
 
 SPEED = 20.0
 

@@ -122,9 +122,8 @@ def rig_command(words: list[str]) -> int:
     parser.add_argument("--against", metavar="CAR", help="compare with the gradients of another car")
     parser.add_argument("--against-variant", metavar="VARIANT", help="variant of that one")
     options = parser.read(words)
-    from rtmbs.vehicle.car import read
-    from rtmbs.vehicle.rig import rig
-    from rtmbs.vehicle.rig_report import compare_on_rig, rig_report
+    from rtmbs.vehicle.data_file import read
+    from rtmbs.vehicle.rig import compare_on_rig, rig, rig_report
 
     car = car_of(options)
     if options.against:
@@ -156,8 +155,7 @@ def fit_command(words: list[str]) -> int:
     values, targets = (None, {}) if options.targets is None else read_targets(options.targets)
     car = car_of(options)
     from rtmbs.vehicle.hard_point_fit import fit_hard_points
-    from rtmbs.vehicle.rig import chosen_values
-    from rtmbs.vehicle.rig_report import ANGLES, rig_report
+    from rtmbs.vehicle.rig import ANGLES, chosen_values, rig_report
 
     at = chosen_values(car, options.motion, values)
     targets |= {name: np.full(len(at), level[0]) for name, level in named_numbers("--target", options.target, 1)}
@@ -225,7 +223,7 @@ def car_of(options: Any) -> Any:
     """Return the car of the arguments; refuse a place of the report that cannot be written first."""
     if options.out:
         check_target(options.out, (".html",))
-    from rtmbs.vehicle.car import read
+    from rtmbs.vehicle.data_file import read
 
     return read(options.car, variant=options.variant, tyres=options.tyres)
 

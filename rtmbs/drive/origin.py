@@ -10,7 +10,7 @@ from rtmbs.drive.scenery import COURSES, add_scenery
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.model import Model
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.car import read
+from rtmbs.vehicle.data_file import read
 from rtmbs.vehicle.manoeuvres.lane_change import DoubleLaneChange
 from rtmbs.viewer.session.origin import Origin
 

@@ -6,10 +6,9 @@ from rtmbs.simulation.running import retry
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.car import Car
-from rtmbs.vehicle.driving.driveline import Driveline
-from rtmbs.vehicle.driving.driven_car import HALVINGS, DrivenCar, no_force
-from rtmbs.vehicle.driving.driver import Arms, CarMotion, Pedals
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.driven_car import HALVINGS, DrivenCar, no_force
+from rtmbs.vehicle.driver import Arms, CarMotion, Pedals, TwoWheelModel
 
 PERSON = "person"  # force without force: its inputs are the wishes
 WISHES = ("steering", "throttle", "brake")

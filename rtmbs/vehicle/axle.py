@@ -1,25 +1,283 @@
-"""Description of one axle, and its anti-roll bar.
+"""Description of one axle: parts, joints, laws of springs and dampers, and anti-roll bar of its left side.
 
-Description of one axle: parts, joints, springs and dampers of its left side, which the right side mirrors.
-
-Points and axes are in the chassis frame (ISO 8855: x forward, y left, z up) at design, where every joint is closed.
-
-Anti-roll bar: two half bars with a torsion spring between them, on drop links to both sides of an axle.
+The right side mirrors the left one. Points and axes are in the chassis frame (ISO 8855: x forward, y left, z up) at
+design, where every joint is closed. A force f > 0 of a spring or damper pushes its points apart; l is their distance.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.library.force_laws import Curve
 from rtmbs.model import Revolute, TorsionSpring
-from rtmbs.model.checks import Array, Numbers, direction, number, numbers
-from rtmbs.vehicle.struts import StrutLaw
+from rtmbs.model.checks import Array, Numbers, as_floats, direction, number, numbers
+from rtmbs.model.forces import Kinematics, SpringDamper
 
 if TYPE_CHECKING:
     from rtmbs.model import Model
+
+STRAIGHT = 1e-12  # change of slope between pieces of a table, relative to the steepest: one straight line
+Table = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Bump stop below ``min_length`` and rebound stop above ``max_length``: tables of force by travel into them.
+
+    Tables are piecewise linear, and held beyond their last point.
+
+    Parameters
+    ----------
+    min_length : float
+        Length at which the bump stop begins [m].
+    max_length : float
+        Length at which the rebound stop begins [m].
+    bump : Sequence[Sequence[float]]
+        Pairs of travel [m] and force [N] of the bump stop, which pushes the points apart.
+    rebound : Sequence[Sequence[float]]
+        Pairs of travel [m] and force [N] of the rebound stop, which pulls the points together.
+    """
+
+    min_length: float
+    max_length: float
+    bump: Table
+    rebound: Table
+
+    def __post_init__(self) -> None:
+        low, high = (number(getattr(self, name), f"stops: {name}") for name in ("min_length", "max_length"))
+        if not low < high:
+            raise ModelError(f"stops: min_length is {low:g}; it must be below max_length, which is {high:g}")
+        for name in ("bump", "rebound"):
+            x, y = checked_table(getattr(self, name), f"stops: {name}")
+            if x[0] != 0.0 or y[0] != 0.0:
+                raise ModelError(
+                    f"stops: {name} begins with {shown((float(x[0]), float(y[0])))}; it must begin with travel 0 and "
+                    "force 0"
+                )
+
+    def force(self, length: Any) -> Any:
+        """Return the force of both stops; tables are held beyond their last point.
+
+        Parameters
+        ----------
+        length : float or ndarray
+            Distance of the points [m].
+
+        Returns
+        -------
+        float or ndarray
+            Force [N], positive when it pushes the points apart.
+        """
+        bump, rebound = curve_of(self.bump), curve_of(self.rebound)
+        into, beyond = np.maximum(self.min_length - length, 0.0), np.maximum(length - self.max_length, 0.0)
+        return bump(into) - rebound(beyond)
+
+
+@dataclass(frozen=True)
+class Spring:
+    """Spring between two points: f = preload - stiffness (l - free_length) + stops, or a table of the force.
+
+    f > 0 pushes the points apart; l is their distance.
+
+    Parameters
+    ----------
+    free_length : float
+        Length at which stiffness or table give no force [m].
+    preload : float, default 0.0
+        Force at the free length [N].
+    stiffness : float, optional
+        Stiffness of a linear spring [N/m].
+    table : Sequence[Sequence[float]], optional
+        Pairs of stretch l - free_length [m] and force that resists it [N], in place of a stiffness.
+    stops : Stops, optional
+        Bump and rebound stop.
+
+    Examples
+    --------
+    >>> spring = rtmbs.vehicle.Spring(free_length=0.4, stiffness=25000.0)
+    >>> round(spring.force(0.3))
+    2500
+    """
+
+    free_length: float
+    preload: float = 0.0
+    stiffness: float | None = None
+    table: Table | None = None
+    stops: Stops | None = None
+
+    def __post_init__(self) -> None:
+        number(self.preload, "spring: preload")
+        check_sizes("spring", free_length=self.free_length, stiffness=self.stiffness)
+        check_law("spring", "stiffness", self.stiffness, self.table)
+        if not isinstance(self.stops, Stops | None):
+            raise ModelError(f"spring: stops is {shown(self.stops)}; it must be Stops")
+
+    def force(self, length: Any) -> Any:
+        """Return the force at a length.
+
+        Parameters
+        ----------
+        length : float or ndarray
+            Distance of the points [m].
+
+        Returns
+        -------
+        float or ndarray
+            Force [N], positive when it pushes the points apart.
+        """
+        stretch = length - self.free_length
+        elastic = self.stiffness * stretch if self.table is None else curve_of(self.table)(stretch)
+        return self.preload - elastic + (0.0 if self.stops is None else self.stops.force(length))
+
+    def law(self) -> SpringDamper | Callable[..., Any]:
+        """Return the law of a force between two markers.
+
+        Returns
+        -------
+        SpringDamper or function
+            A SpringDamper for a linear spring without stops; a function (t, kinematics, parameters) otherwise.
+        """
+        if self.table is None and self.stops is None:
+            assert self.stiffness is not None
+            return SpringDamper(stiffness=self.stiffness, damping=0.0, length=self.free_length + self.shift())
+
+        def spring(t: float, kinematics: Kinematics, parameters: Mapping[str, Any]) -> Any:
+            return -self.force(np.sqrt(np.dot(kinematics.r, kinematics.r)))
+
+        return spring
+
+    def shift(self) -> float:
+        """Return the length that a preload adds to the free length of a linear spring.
+
+        Returns
+        -------
+        float
+            Length preload / stiffness [m].
+
+        Raises
+        ------
+        ModelError
+            For a preload without a stiffness.
+        """
+        if not self.stiffness:
+            if self.preload:
+                raise ModelError("spring: preload needs a stiffness above zero; it must have one")
+            return 0.0
+        return self.preload / self.stiffness
+
+
+@dataclass(frozen=True)
+class Damper:
+    """Damper between two points: f = -damping dl/dt, or a table of the force against the motion by dl/dt.
+
+    f > 0 pushes the points apart; l is their distance.
+
+    Parameters
+    ----------
+    damping : float, optional
+        Damping of a linear damper [N s/m].
+    table : Sequence[Sequence[float]], optional
+        Pairs of rate dl/dt [m/s] and force against the motion [N], in place of a damping.
+
+    Examples
+    --------
+    >>> damper = rtmbs.vehicle.Damper(damping=1500.0)
+    >>> damper.force(0.1)
+    -150.0
+    """
+
+    damping: float | None = None
+    table: Table | None = None  # force against the motion [N] by rate [m/s]
+
+    def __post_init__(self) -> None:
+        check_sizes("damper", damping=self.damping)
+        check_law("damper", "damping", self.damping, self.table)
+
+    def force(self, rate: Any) -> Any:
+        """Return the force at a rate of the length.
+
+        Parameters
+        ----------
+        rate : float or ndarray
+            Rate of the distance of the points dl/dt [m/s].
+
+        Returns
+        -------
+        float or ndarray
+            Force [N], positive when it pushes the points apart.
+        """
+        if self.table is not None:
+            return -Curve(*knots_of(self.table))(rate)
+        assert self.damping is not None
+        return -self.damping * rate
+
+    def law(self) -> SpringDamper | Callable[..., Any]:
+        """Return the law of a force between two markers.
+
+        Returns
+        -------
+        SpringDamper or function
+            A SpringDamper for a linear damper; a function (t, kinematics, parameters) for a table.
+        """
+        if self.table is None:
+            assert self.damping is not None
+            return SpringDamper(stiffness=0.0, damping=self.damping, length=1.0)
+
+        def damper(t: float, kinematics: Kinematics, parameters: Mapping[str, Any]) -> Any:
+            length = np.sqrt(np.dot(kinematics.r, kinematics.r))
+            return -self.force(np.dot(kinematics.r, kinematics.v) / length)
+
+        return damper
+
+
+StrutLaw = Spring | Damper
+
+
+def check_sizes(what: str, **values: float | None) -> None:
+    """Refuse numbers below zero; None is one that is not given."""
+    for name, value in values.items():
+        if value is not None and number(value, f"{what}: {name}") < 0.0:
+            raise ModelError(f"{what}: {name} is {value:g}; it must be zero or more")
+
+
+def check_law(what: str, name: str, value: float | None, table: Table | None) -> None:
+    """Refuse a law without a number and a table, and one with both."""
+    if (value is None) == (table is None):
+        given = "both are given" if table is not None else "neither is given"
+        raise ModelError(f"{what}: {name} or table; {given}, it must be one of them")
+    if table is not None:
+        checked_table(table, f"{what}: table")
+
+
+def checked_table(table: Table, what: str) -> Array:
+    """Return the columns (2, k) of a table of pairs whose first numbers increase."""
+    try:
+        pairs = as_floats(table)
+    except ValueError:
+        pairs = np.zeros(0)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) < 2 or not np.all(np.isfinite(pairs)):
+        raise ModelError(f"{what} is {shown(table)}; it must be two pairs of finite numbers or more")
+    if not np.all(np.diff(pairs[:, 0]) > 0.0):
+        raise ModelError(f"{what} is {shown(table)}; the first numbers of its pairs must increase")
+    return pairs.T
+
+
+def knots_of(table: Table) -> tuple[Array, Array]:
+    """Return knots and values of a table, without knots on straight lines."""
+    x, y = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    slope = np.diff(y) / np.diff(x)
+    bends = np.abs(np.diff(slope)) > STRAIGHT * np.max(np.abs(slope), initial=1e-300)
+    kept = np.concatenate(([True], bends, [True]))
+    return x[kept], y[kept]
+
+
+def curve_of(table: Table) -> Curve:
+    """Return a table that is piecewise linear and held at its end values."""
+    return Curve(*knots_of(table), outside="hold")
+
 
 CHASSIS = "chassis"
 
@@ -63,6 +321,17 @@ class AntiRollBar:
     mass: float = 1.0  # of one half, centre at half of the half width [kg]
     moments: tuple[float, float, float] = (0.1, 0.002, 0.1)  # of one half about its centre, chassis axes [kg m2]
     part: str = "lower_arm"
+
+    def __post_init__(self) -> None:
+        numbers(self.origin, "anti-roll bar: origin", (3,))
+        numbers(self.moments, "anti-roll bar: moments", (3,))
+        number(self.drop, "anti-roll bar: drop")
+        check_sizes("anti-roll bar", stiffness=self.stiffness, damping=self.damping)
+        for name in ("half_width", "mass"):
+            if not number(getattr(self, name), f"anti-roll bar: {name}") > 0.0:
+                raise ModelError(f"anti-roll bar: {name} is {getattr(self, name):g}; it must be above zero")
+        if number(self.arm, "anti-roll bar: arm") == 0.0:
+            raise ModelError("anti-roll bar: arm is 0; it must have a length along x")
 
 
 def add_anti_roll_bar(model: "Model", axle: str, bar: AntiRollBar, frame: Array, ends: list[str]) -> None:
@@ -109,13 +378,24 @@ class Part:
     com : ndarray
         Centre of mass (3,) [m].
     inertia : ndarray
-        Inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
+        Inertia (3, 3), or moments (3,), about the centre of mass, chassis axes [kg m^2].
     """
 
     name: str
     mass: float
     com: Array
     inertia: Array
+
+    def __post_init__(self) -> None:
+        what = f"part {self.name!r}"
+        if number(self.mass, f"{what}: mass") < 0.0:
+            raise ModelError(f"{what}: mass is {self.mass:g}; it must be zero or more")
+        shape = np.shape(self.inertia)
+        if shape not in ((3,), (3, 3)):
+            raise ModelError(f"{what}: inertia has shape {shape}; give 3 numbers or 3 x 3")
+        given = numbers(self.inertia, f"{what}: inertia", shape)
+        object.__setattr__(self, "com", numbers(self.com, f"{what}: com", (3,)))
+        object.__setattr__(self, "inertia", np.diag(given) if given.shape == (3,) else given)
 
     def mirrored(self) -> Self:
         """Return the part of the right side.
@@ -411,7 +691,7 @@ def check_distances(axle: Axle, what: str) -> None:
             )
 
 
-def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) -> Part:
+def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str = "") -> Part:
     """Return a checked part; an inertia of 3 numbers is about chassis axes.
 
     The car checks the triangle inequality of the inertia.
@@ -426,8 +706,8 @@ def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) ->
         Centre of mass (3,) in the chassis frame at design [m].
     inertia : array_like
         Moments (3,) or inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
-    what : str
-        Name of the part in the message of an error.
+    what : str, optional
+        Name of the part in the message of an error; that of the part unless given.
 
     Returns
     -------
@@ -441,18 +721,17 @@ def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) ->
 
     Examples
     --------
-    >>> rtmbs.vehicle.part("chassis", 1500.0, (0.0, 0.0, 0.2), (300.0, 1500.0, 1700.0), "chassis").mass
+    >>> rtmbs.vehicle.part("chassis", 1500.0, (0.0, 0.0, 0.2), (300.0, 1500.0, 1700.0)).mass
     1500.0
     """
+    what = what or f"part {name!r}"
     kilograms = number(mass, f"{what}: mass")
     if kilograms < 0.0:
         raise ModelError(f"{what}: mass is {kilograms:g}; it must be zero or more")
     shape = np.shape(inertia)
     if shape not in ((3,), (3, 3)):
         raise ModelError(f"{what}: inertia has shape {shape}; give 3 numbers or 3 x 3")
-    given = numbers(inertia, f"{what}: inertia", shape)
-    matrix = np.diag(given) if given.shape == (3,) else given
-    return Part(name, kilograms, numbers(com, f"{what}: com", (3,)), np.array(matrix))
+    return Part(name, kilograms, numbers(com, f"{what}: com", (3,)), numbers(inertia, f"{what}: inertia", shape))
 
 
 def hinge(name: str, a: str, b: str, front: Numbers, back: Numbers) -> Connection:

@@ -1,16 +1,9 @@
-"""Joints of an axle: their equations, branches, rod lengths, and bushings in their place.
+"""Joints of an axle: their equations, branches, changed rod lengths, and bushings in their place.
 
-Joints of an axle at a displaced pose: their linear equations for the twists of parts and moves of hard points.
-
-Lengths of rods that the user of a car gave, in place of those at design.
-
-Branches of suspensions: a car is refused whose axle is assembled beyond a singular pose, or far from its design.
-
-The joints of one side and the travel of its wheel are as many equations as its parts have freedoms. Their determinant
-is zero where the axle is singular, so a motion from design that meets no singular pose keeps its sign. An axle with
-more or less equations than freedoms is judged by the turns of its parts alone.
-
-Bushings in place of the ideal joints of an axle: compliant hinges, balls and rods.
+Linear equations at a displaced pose bind the twists of parts and the moves of hard points. The joints of one side and
+the travel of its wheel are as many equations as its parts have freedoms. Their determinant is zero where the axle is
+singular, so a motion from design that meets no singular pose keeps its sign. An axle with more or less equations than
+freedoms is judged by the turns of its parts alone.
 
 The axes of a bushing at a joint with an axis are x along it, y square to it and to the z axis of the chassis, and z.
 Elsewhere they are those of the chassis. The right side has the mirror image. Parts that lose their last joint get six
@@ -310,7 +303,8 @@ def sides_at(car: Car, sim: Any) -> Iterator[Found]:
             turns = {body: angle_of(poses[body][1]) for body in joints.unknown}
             if turns:
                 other = sign_of(joints, poses) * sign_of(joints, design) < 0.0
-                yield Found(f"{SIDES[joints.corner]} suspension", turns, other, points_of(joints))
+                which = f"{axle} axle" if len(joints.corners) > 1 else f"{SIDES[joints.corner]} suspension"
+                yield Found(which, turns, other, points_of(joints))
 
 
 def points_of(joints: AxleJoints) -> dict[str, list[str]]:

@@ -1,16 +1,16 @@
 """A whole car as an ordinary Model, in ISO 8855 axes: x forward, y left, z up; positive pitch is nose down."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name, warn
 from rtmbs.model import Bushing, Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
-from rtmbs.model.checks import Array, Numbers, number
+from rtmbs.model.checks import Array, Numbers, number, switch
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.axle import (
     CHASSIS,
@@ -25,8 +25,7 @@ from rtmbs.vehicle.axle import (
     square_to,
 )
 from rtmbs.vehicle.axle_joints import Bushings, add_bushing, add_free_parts, bushings_of, keep_rods
-from rtmbs.vehicle.data_file import CarData, axle_of, read_data
-from rtmbs.vehicle.differentials import (
+from rtmbs.vehicle.driveline import (
     AXLES,
     CENTRE,
     DRIVE,
@@ -39,7 +38,6 @@ from rtmbs.vehicle.differentials import (
     differentials_of,
 )
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.simple_tyres import TMeasy
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.trailer import Trailer, add_trailer
 from rtmbs.vehicle.tyre import CarryingTyre, Tyre
@@ -53,6 +51,132 @@ CORNERS = ("fl", "fr", "rl", "rr")  # front left, front right, rear left, rear r
 ROAD = "road"  # marker of the road: its z axis is the normal
 Impossible = Literal["keep", "nearest", "error"]
 BREAKS = "breaks the triangle inequality"
+
+
+class CarData(NamedTuple):
+    """Data of a car: chassis, axles, steering, wheels and driveline.
+
+    ``read`` takes them from a vehicle data file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the car.
+    chassis : Part
+        Chassis, with its centre of mass in the chassis frame.
+    front : Axle
+        Front axle.
+    rear : Axle
+        Rear axle.
+    steering : RackAndPinion or PitmanArm
+        Steering of the front axle.
+    rim : Part
+        Rim of each wheel; its centre of mass is relative to the wheel centre.
+    tyre : Part
+        Mass of each tyre, likewise.
+    tyres : Mapping[str, Any]
+        Parameters of the tyres by model, "pac2002" and "tmeasy".
+    driven : str
+        Driven axle: "front", "rear" or "all".
+    max_brake_torque : float
+        Largest brake torque of a wheel [N m].
+    powertrain : Mapping[str, Any]
+        Fields of the driveline as they stand in the file.
+    differentials : Mapping[str, Differential], default {}
+        Differentials by place, "front", "rear" and "centre"; none for open ones without drive shafts of their own.
+    """
+
+    name: str
+    chassis: Part
+    front: Axle
+    rear: Axle
+    steering: Steering
+    rim: Part  # centre of mass at the wheel centre
+    tyre: Part
+    tyres: Mapping[str, Any]  # parameters by model
+    driven: str  # axle: "front", "rear" or "all"
+    max_brake_torque: float  # of a wheel [N m]
+    powertrain: Mapping[str, Any]
+    differentials: Mapping[str, Differential] = MappingProxyType({})
+
+    @classmethod
+    def of_parts(
+        cls, name: str, chassis: Any, front: Any, rear: Any, steering: Any, rim: Any, tyre_mass: Any, driven: str
+    ) -> "CarData":
+        """Return the data of a car that is given in parts.
+
+        Parameters
+        ----------
+        name : str
+            Name of the car.
+        chassis : Part
+            Chassis.
+        front : Axle or template
+            Front axle, or a suspension such as DoubleWishbone.
+        rear : Axle or template
+            Rear axle, likewise.
+        steering : RackAndPinion or PitmanArm
+            Steering of the front axle.
+        rim : Part or None
+            Rim of each wheel; None for one of 10 kg.
+        tyre_mass : Part or None
+            Mass of each tyre; None for one of 10 kg.
+        driven : str
+            Driven axle: "front", "rear" or "all".
+
+        Returns
+        -------
+        CarData
+            Data without parameters of tyres and without a limit of the brake torque.
+
+        Raises
+        ------
+        ModelError
+            For a part that is missing, an axle that is none, and another driven axle.
+        """
+        given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
+        if missing := [key for key, value in given.items() if value is None]:
+            raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
+        for key, value in {"chassis": chassis, "rim": rim, "tyre_mass": tyre_mass}.items():
+            if not isinstance(value, Part | None):
+                raise ModelError(f"car {name!r}: {key} is {shown(value)}; it must be a Part")
+        if not isinstance(steering, Steering):
+            raise ModelError(f"car {name!r}: steering is {shown(steering)}; it must be a RackAndPinion or a PitmanArm")
+        check_driven(driven, f"car {name!r}: driven")
+        hub = np.zeros(3)
+        rim = Part("rim", 10.0, hub, np.diag((0.2, 0.35, 0.2))) if rim is None else rim
+        tyre = Part("tyre", 10.0, hub, np.diag((0.4, 0.6, 0.4))) if tyre_mass is None else tyre_mass
+        body = replace(chassis, name=CHASSIS)
+        return cls(name, body, axle_of(front), axle_of(rear), steering, rim, tyre, {}, driven, np.inf, {})
+
+
+def axle_of(given: Any) -> Axle:
+    """Return an axle, or that of a suspension template."""
+    found = given if isinstance(given, Axle) else getattr(given, "axle", lambda: given)()
+    if not isinstance(found, Axle):
+        raise ModelError(f"car: {shown(given)} is no axle; it must be an Axle or a template such as DoubleWishbone")
+    return found
+
+
+def check_driven(driven: Any, what: str) -> None:
+    """Refuse another driven axle than front, rear or all."""
+    if driven not in ("front", "rear", "all"):
+        raise ModelError(f"{what} is {shown(driven)}; it must be one of front, rear, all")
+
+
+def check_axles(data: CarData) -> None:
+    """Refuse axles far from the chassis frame and a front axle behind the rear one; warn of steering without wheels."""
+    what = f"car {data.name!r}"
+    for place in ("front", "rear"):
+        check_distances(getattr(data, place), f"{what}, {place} axle")
+    front, rear = (float(axle.wheel_centre[0]) for axle in (data.front, data.rear))
+    if not front > rear:
+        raise ModelError(
+            f"{what}: the front wheel centre is at x = {front:g} m, the rear one at {rear:g} m; the front one must be "
+            "ahead"
+        )
+    if not (data.front.steered or data.rear.steered):
+        warn(f"{what}: no axle hangs on the steering, so it steers nothing; give one steered=True")
 
 
 class Car(Model):
@@ -154,9 +278,9 @@ class Car(Model):
             "uneven": False, "differentials": None, "bushings": True,
             "posts": None, "trailer": None,
         }  # fmt: skip
-        for name in options:
-            if name not in known:
-                raise unknown_name("option of a car", name, known)
+        for option in options:
+            if option not in known:
+                raise unknown_name("option of a car", option, known)
         if data is None:
             data = CarData.of_parts(name, chassis, front, rear, steering, rim, tyre_mass, driven)
         elif front is not None or rear is not None:
@@ -164,11 +288,14 @@ class Car(Model):
             data = data._replace(front=axle_of(front), rear=axle_of(rear))
         if tyres is None:
             raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
-        for place in ("front", "rear"):
-            check_distances(getattr(data, place), f"car {data.name!r}, {place} axle")
+        check_axles(data)
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
+        for option in ("spin", "uneven"):
+            switch(self.options[option], f"car {data.name!r}: {option}")
+        if self.options["steer"] is not None and not callable(self.options["steer"]):
+            number(self.options["steer"], f"car {data.name!r}: steer")
         gravity = (-down * np.sin(np.arctan(slope)), 0.0, -down * np.cos(np.arctan(slope)))
         super().__init__(data.name, gravity, h=self.options["h"])
         given = self.options["differentials"]
@@ -383,44 +510,6 @@ class Car(Model):
         return at_speed(self, number(speed, f"car {self.name!r}: speed"), self.rest() if rest is None else rest)
 
 
-def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any) -> Car:
-    """Return the car of a vehicle data file.
-
-    Parameters
-    ----------
-    path : str or path
-        JSON file, or "sedan" or "hmmwv" for those of the package.
-    variant : str, optional
-        Variant in the file; the first unless given.
-    tyres : Any, default "pac2002"
-        "pac2002" or "tmeasy" for the tyre in the file, or tyres as ``Car`` takes them.
-    **options : Any
-        Options of ``Car``.
-
-    Returns
-    -------
-    Car
-        Model of the car.
-
-    Raises
-    ------
-    ModelError
-        For a damaged file, and for a field that is missing or wrong; the message names the file and the field.
-    UnknownNameError
-        For an unknown field, variant or option.
-
-    Examples
-    --------
-    >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
-    >>> car.driven
-    ('fl', 'fr')
-    """
-    data = read_data(path, variant)
-    if tyres in ("pac2002", "tmeasy"):
-        tyres = tyre_in_file(data, tyres, variant)
-    return Car(data, tyres, **options)
-
-
 def default_differentials(data: CarData) -> Mapping[str, Any] | None:
     """Return the differentials of the data; open ones for a car whose data drive all wheels without a word of them."""
     if data.differentials or data.driven != "all":
@@ -428,22 +517,11 @@ def default_differentials(data: CarData) -> Mapping[str, Any] | None:
     return {"front": "open", "rear": "open", "centre": "open"}
 
 
-def tyre_in_file(data: CarData, model: str, variant: str | None) -> Tyre:
-    """Return a tyre of a vehicle data file; one without coefficients of combined slip has the friction ellipse."""
-    if model not in data.tyres:
-        raise ModelError(f"car {data.name!r}: the file has no tyre {model!r}; give tyres=")
-    given = data.tyres[model]
-    if model == "pac2002":
-        values = given["values"]
-        coupled = any(values.get(name) for name in ("RBX1", "RBY1", "RCX1", "RCY1"))
-        return MagicFormula(values, combined="formula" if coupled else "ellipse")
-    chosen = given.get(variant) or given["from_json"]
-    return TMeasy({name: value for name, value in chosen.items() if name not in ("source", "note")})
-
-
 def tyres_of(tyres: Any, name: str) -> dict[str, Tyre]:
     """Return the tyre of each corner."""
     if isinstance(tyres, Mapping):
+        if missing := [corner for corner in CORNERS if corner not in tyres]:
+            raise ModelError(f"car {name!r}: tyres of {', '.join(missing)} are missing; give one for each corner")
         return dict(tyres)
     pair = tyres if isinstance(tyres, tuple | list) else (tyres, tyres)
     if len(pair) != 2:

@@ -1,4 +1,4 @@
-"""Reader of vehicle data files (JSON): every field is read, and an unknown one is an error.
+"""Reader of vehicle data files (JSON): a car of a file; every field is read, and an unknown one is an error.
 
 Fields that repeat what follows from others (masses in sum, lengths at design, mirrored axes) are compared with it.
 """
@@ -11,8 +11,7 @@ from dataclasses import fields as arguments_of
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,27 @@ from rtmbs.core.files import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, AntiRollBar, Axle, Connection, Part, Strut, part
-from rtmbs.vehicle.differentials import KINDS, Differential, differentials_of
+from rtmbs.vehicle.axle import (
+    CHASSIS,
+    MIRROR,
+    RACK,
+    AntiRollBar,
+    Axle,
+    Connection,
+    Damper,
+    Part,
+    Spring,
+    Stops,
+    Strut,
+    part,
+)
+from rtmbs.vehicle.car import Car, CarData, check_driven
+from rtmbs.vehicle.driveline import KINDS, Differential, differentials_of
+from rtmbs.vehicle.magic_formula import MagicFormula
+from rtmbs.vehicle.simple_tyres import TMeasy
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
-from rtmbs.vehicle.struts import Damper, Spring, Stops
 from rtmbs.vehicle.suspensions import DoubleWishbone, FiveLink, MacPherson, SolidAxle, TwistBeam
+from rtmbs.vehicle.tyre import Tyre
 
 LARGEST = 1e7  # bytes
 ROUNDED = 2e-6  # digits of a file: what fields may differ by that say one thing
@@ -41,106 +56,6 @@ POWERTRAIN = (
 )  # fmt: skip
 SIDES = ("LEFT", "RIGHT", "SYMMETRIC")
 TEMPLATES = {kind.__name__: kind for kind in (DoubleWishbone, MacPherson, FiveLink, SolidAxle, TwistBeam)}
-
-
-class CarData(NamedTuple):
-    """Data of a car: chassis, axles, steering, wheels and driveline.
-
-    ``read`` takes them from a vehicle data file.
-
-    Parameters
-    ----------
-    name : str
-        Name of the car.
-    chassis : Part
-        Chassis, with its centre of mass in the chassis frame.
-    front : Axle
-        Front axle.
-    rear : Axle
-        Rear axle.
-    steering : RackAndPinion or PitmanArm
-        Steering of the front axle.
-    rim : Part
-        Rim of each wheel; its centre of mass is relative to the wheel centre.
-    tyre : Part
-        Mass of each tyre, likewise.
-    tyres : Mapping[str, Any]
-        Parameters of the tyres by model, "pac2002" and "tmeasy".
-    driven : str
-        Driven axle: "front", "rear" or "all".
-    max_brake_torque : float
-        Largest brake torque of a wheel [N m].
-    powertrain : Mapping[str, Any]
-        Fields of the driveline as they stand in the file.
-    differentials : Mapping[str, Differential], default {}
-        Differentials by place, "front", "rear" and "centre"; none for open ones without drive shafts of their own.
-    """
-
-    name: str
-    chassis: Part
-    front: Axle
-    rear: Axle
-    steering: Steering
-    rim: Part  # centre of mass at the wheel centre
-    tyre: Part
-    tyres: Mapping[str, Any]  # parameters by model
-    driven: str  # axle: "front", "rear" or "all"
-    max_brake_torque: float  # of a wheel [N m]
-    powertrain: Mapping[str, Any]
-    differentials: Mapping[str, Differential] = MappingProxyType({})
-
-    @classmethod
-    def of_parts(
-        cls, name: str, chassis: Any, front: Any, rear: Any, steering: Any, rim: Any, tyre_mass: Any, driven: str
-    ) -> "CarData":
-        """Return the data of a car that is given in parts.
-
-        Parameters
-        ----------
-        name : str
-            Name of the car.
-        chassis : Part
-            Chassis.
-        front : Axle or template
-            Front axle, or a suspension such as DoubleWishbone.
-        rear : Axle or template
-            Rear axle, likewise.
-        steering : RackAndPinion or PitmanArm
-            Steering of the front axle.
-        rim : Part or None
-            Rim of each wheel; None for one of 10 kg.
-        tyre_mass : Part or None
-            Mass of each tyre; None for one of 10 kg.
-        driven : str
-            Driven axle: "front", "rear" or "all".
-
-        Returns
-        -------
-        CarData
-            Data without parameters of tyres and without a limit of the brake torque.
-
-        Raises
-        ------
-        ModelError
-            For a part that is missing, an axle that is none, and another driven axle.
-        """
-        given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
-        if missing := [key for key, value in given.items() if value is None]:
-            raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
-        check_driven(driven, f"car {name!r}: driven")
-        hub = np.zeros(3)
-        rim = Part("rim", 10.0, hub, np.diag((0.2, 0.35, 0.2))) if rim is None else rim
-        tyre = Part("tyre", 10.0, hub, np.diag((0.4, 0.6, 0.4))) if tyre_mass is None else tyre_mass
-        body = replace(chassis, name=CHASSIS)
-        return cls(name, body, axle_of(front), axle_of(rear), steering, rim, tyre, {}, driven, np.inf, {})
-
-
-def axle_of(given: Any) -> Axle:
-    """Return an axle, or that of a suspension template."""
-    found = given if isinstance(given, Axle) else getattr(given, "axle", lambda: given)()
-    if not isinstance(found, Axle):
-        raise ModelError(f"car: {shown(given)} is no axle; it must be an Axle or a template such as DoubleWishbone")
-    return found
 
 
 class Fields:
@@ -177,7 +92,7 @@ class Fields:
         if np.shape(given) != np.shape(wanted) or np.max(np.abs(np.subtract(given, wanted)), initial=0.0) > ROUNDED:
             raise ModelError(
                 f"{self.what}: {name} is {shown(given)}, and {shown(np.asarray(wanted).tolist())} follows from other "
-                "fields; it must be the same"
+                "fields; it must be the same, or be left out"
             )
 
     def done(self) -> None:
@@ -185,6 +100,57 @@ class Fields:
         if self.left:
             known = sorted(set(self.given) - self.left)
             raise unknown_name(f"field of {self.what}", min(self.left), known)
+
+
+def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any) -> Car:
+    """Return the car of a vehicle data file.
+
+    Parameters
+    ----------
+    path : str or path
+        JSON file, or "sedan" or "hmmwv" for those of the package.
+    variant : str, optional
+        Variant in the file; the first unless given.
+    tyres : Any, default "pac2002"
+        "pac2002" or "tmeasy" for the tyre in the file, or tyres as ``Car`` takes them.
+    **options : Any
+        Options of ``Car``.
+
+    Returns
+    -------
+    Car
+        Model of the car.
+
+    Raises
+    ------
+    ModelError
+        For a damaged file, and for a field that is missing or wrong; the message names the file and the field.
+    UnknownNameError
+        For an unknown field, variant or option.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
+    >>> car.driven
+    ('fl', 'fr')
+    """
+    data = read_data(path, variant)
+    if tyres in ("pac2002", "tmeasy"):
+        tyres = tyre_in_file(data, tyres, variant)
+    return Car(data, tyres, **options)
+
+
+def tyre_in_file(data: CarData, model: str, variant: str | None) -> Tyre:
+    """Return a tyre of a vehicle data file; one without coefficients of combined slip has the friction ellipse."""
+    if model not in data.tyres:
+        raise ModelError(f"car {data.name!r}: the file has no tyre {model!r}; give tyres=")
+    given = data.tyres[model]
+    if model == "pac2002":
+        values = given["values"]
+        coupled = any(values.get(name) for name in ("RBX1", "RBY1", "RCX1", "RCY1"))
+        return MagicFormula(values, combined="formula" if coupled else "ellipse")
+    chosen = given.get(variant) or given["from_json"]
+    return TMeasy({name: value for name, value in chosen.items() if name not in ("source", "note")})
 
 
 def data_path(path: str | os.PathLike[str]) -> Path:
@@ -246,12 +212,6 @@ def car_data(car: Fields, tyres: Any, drive: Any, variant: str) -> CarData:
     compare(car, data)
     car.done()
     return data
-
-
-def check_driven(driven: Any, what: str) -> None:
-    """Refuse another driven axle than front, rear or all."""
-    if driven not in ("front", "rear", "all"):
-        raise ModelError(f"{what} is {shown(driven)}; it must be one of front, rear, all")
 
 
 def differentials_in(given: Any, variant: str, what: str) -> dict[str, Differential]:

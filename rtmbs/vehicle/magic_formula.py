@@ -1,11 +1,7 @@
-"""Magic Formula tyre, and the tyre property files that describe it.
+"""Magic Formula tyre PAC2002 / MF-Tyre 5.2: steady forces and moments, relaxation lengths, and its ``.tir`` files.
 
-Magic Formula tyre PAC2002 / MF-Tyre 5.2: force and moment at steady slip, relaxation lengths.
-
-Equations and coefficient names as in Pacejka, Tyre and Vehicle Dynamics, and the Adams/Tyre manual; see
+Equations and coefficient names are those of Pacejka, Tyre and Vehicle Dynamics, and of the Adams/Tyre manual; see
 docs/vehicle.md. Turn slip is left out: its factors zeta are 1.
-
-Tyre property files (``.tir``): the keys of PAC2002 and MF-Tyre 5.2, their units, and the required ones.
 """
 
 import os
@@ -18,8 +14,7 @@ import numpy as np
 from rtmbs.core.files import DamagedFile, text
 from rtmbs.errors import ModelError, nearest_names, shown
 from rtmbs.model.checks import as_floats
-from rtmbs.vehicle.smooth import at_least, at_most, magnitude, sign
-from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput, at_least, at_most, magnitude, sign
 
 LARGEST = 1e6  # bytes of a file; usual are 10 kB
 FITTYPES = (6, 21)  # both are MF-Tyre 5.2
@@ -314,18 +309,7 @@ class MagicFormula(Tyre):
     # ---- force and moment ------------------------------------------------------------------------------------------
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip.
-
-        Parameters
-        ----------
-        at : TyreInput
-            Load, slips, camber, speed and friction of the wheel.
-
-        Returns
-        -------
-        TyreForces
-            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
-        """
+        """Return force and moment at steady slip."""
         s = -at.side if self.mirrored else at.side
         Fx, Fy, Mx, My, Mz = self.of_measured_side(at._replace(slip_angle=s * at.slip_angle, camber=s * at.camber))
         return TyreForces(Fx, s * Fy, s * Mx, My, s * Mz)
@@ -549,39 +533,13 @@ class MagicFormula(Tyre):
     # ---- stiffness, friction, radius, relaxation -------------------------------------------------------------------
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return Kx and -Ky, both positive.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
-        """
+        """Return Kx and -Ky, both positive."""
         at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
         dfz = self.dfz(load)
         return load * self.pure_longitudinal(at, dfz).K, -load * self.cornering(load, at.camber * self.c.LGAY)
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the peak factors Dx and Dy.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Largest longitudinal and lateral force [N], both positive.
-        """
+        """Return the peak factors Dx and Dy."""
         at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
         dfz = self.dfz(load)
         return load * self.pure_longitudinal(at, dfz).mu, load * self.pure_lateral(at, dfz).mu
@@ -614,20 +572,7 @@ class MagicFormula(Tyre):
         return self.free_radius - c.FNOMIN / self.file_stiffness() * sunk
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the relaxation lengths sigma_kappa and sigma_alpha.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Longitudinal and lateral relaxation length [m].
-        """
+        """Return the relaxation lengths sigma_kappa and sigma_alpha."""
         c, dfz = self.c, self.dfz(load)
         along = load * (c.PTX1 + c.PTX2 * dfz) * np.exp(-c.PTX3 * dfz) * (self.free_radius / c.FNOMIN) * c.LSGKP
         gamma = camber * c.LGAY

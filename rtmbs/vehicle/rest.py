@@ -12,7 +12,7 @@ from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.axle_joints import check_rest, keep_rods
-from rtmbs.vehicle.differentials import AXLES, CENTRE
+from rtmbs.vehicle.driveline import AXLES, CENTRE
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.trailer import HITCH
 from rtmbs.vehicle.tyre import CarryingTyre

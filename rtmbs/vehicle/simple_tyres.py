@@ -1,10 +1,8 @@
-"""Tyres of few parameters: brush, Fiala and TMeasy.
+"""Tyres of few parameters.
 
-Brush tyre: elastic bristles under a parabolic pressure, for teaching (Pacejka, Tyre and Vehicle Dynamics, ch. 3).
-
-Fiala tyre: force and moment from six numbers (Fiala 1954, in the form of Adams/Tyre).
-
-TMeasy tyre (Rill): forces from the slopes, peaks and ends of two curves at two loads.
+The brush tyre has elastic bristles under a parabolic pressure, for teaching (Pacejka, Tyre and Vehicle Dynamics,
+chapter 3). The Fiala tyre has six numbers (Fiala 1954, in the form of Adams/Tyre). TMeasy (Rill) has slopes, peaks and
+ends of two curves at two loads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,21 +12,36 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import number, numbers
-from rtmbs.vehicle.smooth import at_least, at_most, magnitude, sign
-from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput, at_least, at_most, magnitude, sign
+
+OWN = ("self", "__class__")  # locals of a constructor that are no numbers
+DAMPERS = ("vertical_damping", "rolling_resistance")  # numbers that may be zero
 
 
-def positive(what: str, values: dict[str, float], zero: tuple[str, ...] = ()) -> dict[str, float]:
-    """Return checked numbers above zero, or from zero on for those named in ``zero``."""
-    found = {name: number(value, f"{what}: {name}") for name, value in values.items()}
-    for name, value in found.items():
-        if value < 0.0 or (value == 0.0 and name not in zero):
-            least = "zero or more" if name in zero else "above zero"
-            raise ModelError(f"{what}: {name} is {value:g}; it must be {least}")
-    return found
+class SimpleTyre(Tyre):
+    """Frame of tyres with one friction and one relaxation length; their numbers are attributes."""
+
+    friction: float
+    relaxation_length: float
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        found = {name: number(value, f"tyre: {name}") for name, value in given.items() if name not in OWN}
+        for name, value in found.items():
+            if value < 0.0 or (value == 0.0 and name not in DAMPERS):
+                least = "zero or more" if name in DAMPERS else "above zero"
+                raise ModelError(f"tyre: {name} is {value:g}; it must be {least}")
+            setattr(self, name, value)
+
+    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the relaxation length of the constructor for both directions."""
+        return self.relaxation_length, self.relaxation_length
+
+    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return friction times load for both directions."""
+        return self.friction * load, self.friction * load
 
 
-class FialaTyre(Tyre):
+class FialaTyre(SimpleTyre):
     """Fiala tyre: friction that falls from ``friction`` to ``sliding_friction`` with the total slip.
 
     Force and moment follow from six numbers (Fiala 1954, in the form of Adams/Tyre). Camber has no effect. Longitudinal
@@ -68,6 +81,11 @@ class FialaTyre(Tyre):
     """
 
     kind: ClassVar[str] = "Fiala"
+    width: float
+    slip_stiffness: float
+    cornering_stiffness: float
+    sliding_friction: float
+    rolling_resistance: float
 
     def __init__(
         self,
@@ -83,27 +101,10 @@ class FialaTyre(Tyre):
         rolling_resistance: float = 0.0,
         relaxation_length: float = 0.3,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        found = positive("tyre", given, ("vertical_damping", "rolling_resistance"))
-        self.free_radius, self.width = found["free_radius"], found["width"]
-        self.vertical_stiffness, self.vertical_damping = found["vertical_stiffness"], found["vertical_damping"]
-        self.slip_stiffness, self.cornering_stiffness = found["slip_stiffness"], found["cornering_stiffness"]
-        self.friction, self.sliding_friction = found["friction"], found["sliding_friction"]
-        self.rolling_resistance, self.relaxation_length = found["rolling_resistance"], found["relaxation_length"]
+        super().__init__(locals())
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip.
-
-        Parameters
-        ----------
-        at : TyreInput
-            Load, slips, camber, speed and friction of the wheel.
-
-        Returns
-        -------
-        TyreForces
-            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
-        """
+        """Return force and moment at steady slip."""
         tangent = np.tan(at.slip_angle)
         total = np.sqrt(at.slip * at.slip + tangent * tangent + 1e-30)
         grip = self.friction - (self.friction - self.sliding_friction) * at_most(total, 1.0)
@@ -118,62 +119,15 @@ class FialaTyre(Tyre):
         Fy, Mz = -limit * (1.0 - H**3) * side, limit * self.width * share * H**3 * side * at.forward
         return TyreForces(Fx, Fy, 0.0 * Fy, -self.rolling_resistance * at.load * at.forward, Mz)
 
-    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the relaxation length of the constructor for both directions.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Longitudinal and lateral relaxation length [m].
-        """
-        return self.relaxation_length, self.relaxation_length
-
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the slip stiffness and the cornering stiffness of the constructor.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
-        """
+        """Return the slip stiffness and the cornering stiffness of the constructor."""
         return self.slip_stiffness, self.cornering_stiffness
-
-    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the friction at no slip times the load for both directions.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Largest longitudinal and lateral force [N], both positive.
-        """
-        return self.friction * load, self.friction * load
 
 
 TINY = 1e-30  # under a root: keeps its derivative at zero
 
 
-class BrushTyre(Tyre):
+class BrushTyre(SimpleTyre):
     """Isotropic brush tyre with Coulomb friction (Pacejka, Tyre and Vehicle Dynamics, ch. 3).
 
     Bristles of stiffness ``tread_stiffness`` c stand on a contact length 2 a, with a = sqrt(R0 Fz / stiffness). The
@@ -205,6 +159,7 @@ class BrushTyre(Tyre):
     """
 
     kind: ClassVar[str] = "brush"
+    tread_stiffness: float
 
     def __init__(
         self,
@@ -216,11 +171,7 @@ class BrushTyre(Tyre):
         vertical_damping: float = 0.0,
         relaxation_length: float = 0.3,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        found = positive("tyre", given, ("vertical_damping",))
-        self.free_radius, self.vertical_stiffness = found["free_radius"], found["vertical_stiffness"]
-        self.vertical_damping, self.tread_stiffness = found["vertical_damping"], found["tread_stiffness"]
-        self.friction, self.relaxation_length = found["friction"], found["relaxation_length"]
+        super().__init__(locals())
 
     def half_length(self, load: Any) -> Any:
         """Return half of the contact length.
@@ -238,18 +189,7 @@ class BrushTyre(Tyre):
         return np.sqrt(self.free_radius * load / self.vertical_stiffness + 1e-12)
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip.
-
-        Parameters
-        ----------
-        at : TyreInput
-            Load, slips, camber, speed and friction of the wheel.
-
-        Returns
-        -------
-        TyreForces
-            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
-        """
+        """Return force and moment at steady slip."""
         rolled = at_least(1.0 + at.slip, 1e-2)
         sx, sy = at.slip / rolled, np.tan(at.slip_angle) / rolled
         size = np.sqrt(sx * sx + sy * sy + TINY)
@@ -261,57 +201,10 @@ class BrushTyre(Tyre):
         trail = a * (1.0 - x) ** 3 / (3.0 - 3.0 * x + x * x)
         return TyreForces(Fx, Fy, 0.0 * Fy, 0.0 * Fy, -at.forward * trail * Fy)
 
-    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the relaxation length of the constructor for both directions.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Longitudinal and lateral relaxation length [m].
-        """
-        return self.relaxation_length, self.relaxation_length
-
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the slip stiffness 2 c a^2 for both directions.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
-        """
+        """Return the slip stiffness 2 c a^2 for both directions."""
         value = 2.0 * self.tread_stiffness * self.half_length(load) ** 2
         return value, value
-
-    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the largest force mu Fz for both directions.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Largest longitudinal and lateral force [N], both positive.
-        """
-        return self.friction * load, self.friction * load
 
 
 PAIRS = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
@@ -411,18 +304,7 @@ class TMeasy(Tyre):
         return one + (two - one) * (q - 1.0)
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment; the slips are slip and -tan(slip_angle).
-
-        Parameters
-        ----------
-        at : TyreInput
-            Load, slips, camber, speed and friction of the wheel.
-
-        Returns
-        -------
-        TyreForces
-            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
-        """
+        """Return force and moment; the slips are slip and -tan(slip_angle)."""
         return self.forces_of_slips(at, at.slip, -np.tan(at.slip_angle))
 
     def forces_of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
@@ -545,36 +427,12 @@ class TMeasy(Tyre):
         return np.where(s.real <= s0.real, near, far)
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the relaxation lengths at small slips: slope over tangential stiffness.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Longitudinal and lateral relaxation length [m].
-        """
+        """Return the relaxation lengths at small slips: slope over tangential stiffness."""
         Kx, Ky = self.stiffnesses(load)
         return Kx / self.stiffness[0], Ky / self.stiffness[1]
 
     def steady_slip(self, rolling: Rolling) -> tuple[Any, Any]:
-        """Return the slips of velocities, over the speed of rolling.
-
-        Parameters
-        ----------
-        rolling : Rolling
-            Velocities of the wheel in W axes.
-
-        Returns
-        -------
-        tuple
-            Slip and tan(slip_angle).
-        """
+        """Return the slips of velocities, over the speed of rolling."""
         speed = magnitude(rolling.rolls) + AT_REST
         return -rolling.slides_x / speed, rolling.slides_y / speed
 
@@ -611,37 +469,11 @@ class TMeasy(Tyre):
         return self.with_moments(at, Fy / f, Fx, Fy), (rate_x, rate_y)
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the slopes ``dfx0`` and ``dfy0`` at zero slip.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
-        """
+        """Return the slopes ``dfx0`` and ``dfy0`` at zero slip."""
         return self.at_load("dfx0", load), self.at_load("dfy0", load)
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the peaks ``fxm`` and ``fym``.
-
-        Parameters
-        ----------
-        load : float or ndarray
-            Vertical force [N].
-        camber : float or ndarray, default 0.0
-            Camber [rad], positive when the top of the wheel leans to the right.
-
-        Returns
-        -------
-        tuple
-            Largest longitudinal and lateral force [N], both positive.
-        """
+        """Return the peaks ``fxm`` and ``fym``."""
         return self.at_load("fxm", load), self.at_load("fym", load)
 
 

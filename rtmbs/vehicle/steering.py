@@ -4,15 +4,16 @@ Positive input turns the wheels left.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rtmbs.errors import ModelError, shown
 from rtmbs.model import ConstantRate, Input, Model, Prismatic, Revolute, Spherical, Universal
-from rtmbs.model.checks import Array
+from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.model.profiles import Motion, Numeric, Profile
-from rtmbs.vehicle.axle import CHASSIS, Part
+from rtmbs.vehicle.axle import CHASSIS, RACK, Part
 
 DRIVER = "steering"  # name of the driver and of its input
 
@@ -26,7 +27,7 @@ class RackAndPinion:
     Parameters
     ----------
     rack : Part
-        Rack.
+        Rack; its body in the Model is ``steering_link``.
     point : ndarray
         Point (3,) of the slide in the chassis frame [m].
     pinion_radius : float
@@ -39,6 +40,12 @@ class RackAndPinion:
     point: Array  # of the slide [m]
     pinion_radius: float  # [m]
     max_angle: float  # of the pinion [rad]
+
+    def __post_init__(self) -> None:
+        hold(self, "rack", "rack", name=RACK)
+        hold(self, "rack", "point")
+        for name in ("pinion_radius", "max_angle"):
+            above_zero(getattr(self, name), f"rack: {name}")
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -100,7 +107,7 @@ class PitmanArm:
     Parameters
     ----------
     link : Part
-        Relay rod.
+        Relay rod; its body in the Model is ``steering_link``.
     arm : Part
         Pitman arm.
     shaft_point : ndarray
@@ -128,6 +135,14 @@ class PitmanArm:
     idler_point: Array  # of the idler arm on the chassis [m]
     idler_end: Array  # on the link [m]
     max_angle: float  # [rad]
+
+    def __post_init__(self) -> None:
+        hold(self, "Pitman arm", "link", name=RACK)
+        hold(self, "Pitman arm", "arm")
+        hold(self, "Pitman arm", "shaft_point", "joint_point", "idler_point", "idler_end")
+        for name in ("shaft_axis", "axis_on_link"):
+            object.__setattr__(self, name, direction(getattr(self, name), f"Pitman arm: {name}"))
+        above_zero(self.max_angle, "Pitman arm: max_angle")
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -205,6 +220,27 @@ class PitmanArm:
 Steering = RackAndPinion | PitmanArm
 
 
+def hold(steering: Any, what: str, *fields: str, name: str = "") -> None:
+    """Check parts and points of a steering in its place; the part that tie rods hang on gets its ``name``."""
+    for field in fields:
+        given = getattr(steering, field)
+        if field in ("rack", "link", "arm"):
+            if not isinstance(given, Part):
+                raise ModelError(
+                    f"{what}: {field} is {shown(given)}; it must be a Part, as rtmbs.vehicle.part makes it"
+                )
+            checked: Any = replace(given, name=name or given.name)
+        else:
+            checked = numbers(given, f"{what}: {field}", (3,))
+        object.__setattr__(steering, field, checked)
+
+
+def above_zero(value: float, what: str) -> None:
+    """Refuse a number that is not above zero."""
+    if not number(value, what) > 0.0:
+        raise ModelError(f"{what} is {value:g}; it must be above zero")
+
+
 def idler_arm(axis: Array, length: float) -> Callable[..., Any]:
     """Return the constraint of a massless arm: constant length [m], perpendicular to its axis."""
 
@@ -246,6 +282,14 @@ class Ramp(Numeric):
     start: float
     end: float
     blend: float = 2e-3
+
+    def __post_init__(self) -> None:
+        t0, t1 = (number(getattr(self, name), f"ramp: {name}") for name in ("t0", "t1"))
+        for name in ("start", "end"):
+            number(getattr(self, name), f"ramp: {name}")
+        if not t0 < t1:
+            raise ModelError(f"ramp: t1 is {t1:g}; it must be above t0, which is {t0:g}")
+        above_zero(self.blend, "ramp: blend")
 
     def __call__(self, t: float) -> Motion:
         rate = (self.end - self.start) / (self.t1 - self.t0)

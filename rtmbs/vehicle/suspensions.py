@@ -1,12 +1,9 @@
-"""Templates of axles: independent suspensions and axles with a beam.
+"""Templates of axles with independent suspensions, and of axles with a beam.
 
-Suspension templates: an axle of hard points, in the names of the field, left side, chassis frame at design.
-
-Axles with a beam: solid axle on links or a Panhard rod, and twist beam; left side, chassis frame at design.
-
-What all templates of axles share: wheel, spring and damper of the left side, chassis frame at design.
+A template makes an axle of hard points, in the names of the field, left side, chassis frame at design.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +18,9 @@ from rtmbs.vehicle.axle import (
     AntiRollBar,
     Axle,
     Connection,
+    Damper,
     Part,
+    Spring,
     Strut,
     TwistSpring,
     ball,
@@ -29,32 +28,11 @@ from rtmbs.vehicle.axle import (
     part,
     rod,
 )
-from rtmbs.vehicle.struts import Damper, Spring
 
 
 @dataclass(frozen=True, kw_only=True)
-class AxleTemplate:
-    """Data of all templates: wheel, spring and damper of the left side, chassis frame at design.
-
-    Parameters
-    ----------
-    wheel_centre : array_like
-        Left wheel centre (3,) [m].
-    spring : Spring
-        Law of the spring.
-    damper : Damper
-        Law of the damper.
-    spindle : Part, optional
-        Part that turns with the wheel beside rim and tyre.
-    shaft_inertia : float, default 0.0
-        Inertia of the drive shaft about the spin axis [kg m^2].
-    toe : float, default 0.0
-        Toe at design [rad], positive when the left wheel is turned to the left.
-    camber : float, default 0.0
-        Camber at design [rad], positive when the top of the left wheel leans to the right.
-    anti_roll_bar : AntiRollBar, optional
-        Anti-roll bar between both sides.
-    """
+class AxleTemplate(ABC):
+    """Data of all templates: wheel, spring and damper of the left side, chassis frame at design."""
 
     wheel_centre: Numbers
     spring: Spring
@@ -64,6 +42,16 @@ class AxleTemplate:
     toe: float = 0.0
     camber: float = 0.0
     anti_roll_bar: AntiRollBar | None = None
+
+    @abstractmethod
+    def axle(self) -> Axle:
+        """Return the axle of this template.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side, and what both sides share.
+        """
 
     def centre(self) -> Array:
         """Return the left wheel centre, checked.
@@ -86,6 +74,39 @@ class AxleTemplate:
             )
         return found
 
+    def own_part(self, field: str, name: str, mass: float, centre: Array, inertia: tuple[float, ...]) -> Part:
+        """Return the part of a field under the name of the template, or the usual one where none is given.
+
+        Parameters
+        ----------
+        field : str
+            Field with the part.
+        name : str
+            Name of the part in the template.
+        mass : float
+            Usual mass [kg].
+        centre : ndarray
+            Usual centre of mass (3,) [m].
+        inertia : tuple[float, ...]
+            Usual moments of inertia (3,) [kg m^2].
+
+        Returns
+        -------
+        Part
+            Part.
+
+        Raises
+        ------
+        ModelError
+            For a field that is no Part.
+        """
+        what, given = f"{type(self).__name__}: {field}", getattr(self, field)
+        if given is None:
+            return part(name, mass, centre, inertia, what)
+        if not isinstance(given, Part):
+            raise ModelError(f"{what} is {shown(given)}; it must be a Part")
+        return replace(given, name=name)
+
     def struts(self, other: str, chassis: str, end: str) -> tuple[Strut, ...]:
         """Return spring and damper between a point of the chassis and one of another part.
 
@@ -105,6 +126,10 @@ class AxleTemplate:
         """
         what = type(self).__name__
         one, two = (numbers(getattr(self, name), f"{what}: {name}", (3,)) for name in (chassis, end))
+        for name, kind in (("spring", Spring), ("damper", Damper)):
+            if not hasattr(getattr(self, name), "law"):
+                given = shown(getattr(self, name))
+                raise ModelError(f"{what}: {name} is {given}; it must be a {kind.__name__} of rtmbs.vehicle")
         laws = (("spring", self.spring), ("shock", self.damper))
         return tuple(Strut(name, CHASSIS, other, one, two, law) for name, law in laws)
 
@@ -135,6 +160,11 @@ class AxleTemplate:
             Parts, joints, rods and struts of the left side.
         """
         what = type(self).__name__
+        for name, kind in (("spindle", Part), ("anti_roll_bar", AntiRollBar)):
+            if not isinstance(getattr(self, name), kind | None):
+                raise ModelError(
+                    f"{what}: {name} is {shown(getattr(self, name))}; it must be of the class {kind.__name__}"
+                )
         spin = spin_axis_of(number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber"))
         shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
         return Axle(
@@ -153,19 +183,7 @@ ROUND = (0.02, 0.02, 0.03)  # [kg m2] inertia of an arm when none is given
 
 @dataclass(frozen=True, kw_only=True)
 class Suspension(AxleTemplate):
-    """Data of all templates with an upright, which a tie rod guides.
-
-    Parameters
-    ----------
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
-    """
+    """Data of all templates with an upright, which a tie rod guides."""
 
     tie_rod_inner: Numbers
     tie_rod_outer: Numbers
@@ -193,12 +211,10 @@ class Suspension(AxleTemplate):
         Axle
             Parts, joints, rods and struts of the left side.
         """
-        upright = self.upright or part(
-            UPRIGHT, 10.0, self.centre(), (0.2, 0.2, 0.15), f"{type(self).__name__}: upright"
-        )
+        upright = self.own_part("upright", UPRIGHT, 10.0, self.centre(), (0.2, 0.2, 0.15))
         inner = RACK if self.steered else CHASSIS
         tie_rod = rod("tie_rod", inner, UPRIGHT, self.tie_rod_inner, self.tie_rod_outer)
-        return self.made(kind, UPRIGHT, (replace(upright, name=UPRIGHT), *parts), (*joints, tie_rod), struts)
+        return self.made(kind, UPRIGHT, (upright, *parts), (*joints, tie_rod), struts)
 
 
 def arm_of(name: str, mass: float, front: Numbers, back: Numbers, end: Numbers, what: str) -> Part:
@@ -287,13 +303,7 @@ class DoubleWishbone(Suspension):
     lower_arm_mass: float = 4.0
 
     def axle(self) -> Axle:
-        """Return the axle of this suspension.
-
-        Returns
-        -------
-        Axle
-            Parts, joints, rods and struts of the left side.
-        """
+        """Return the axle of this suspension."""
         what = "DoubleWishbone"
         parts = (
             arm_of(UPPER, self.upper_arm_mass, self.upper_front, self.upper_back, self.upper_ball, what),
@@ -362,13 +372,7 @@ class MacPherson(Suspension):
     lower_arm_mass: float = 4.0
 
     def axle(self) -> Axle:
-        """Return the axle of this suspension.
-
-        Returns
-        -------
-        Axle
-            Parts, joints, rods and struts of the left side.
-        """
+        """Return the axle of this suspension."""
         what = "MacPherson"
         arm = arm_of(ARM, self.lower_arm_mass, self.lower_front, self.lower_back, self.lower_ball, what)
         top = numbers(self.strut_top, f"{what}: strut_top", (3,))
@@ -429,11 +433,6 @@ class FiveLink(Suspension):
     def axle(self) -> Axle:
         """Return the axle of this suspension.
 
-        Returns
-        -------
-        Axle
-            Parts, joints, rods and struts of the left side.
-
         Raises
         ------
         ModelError
@@ -453,43 +452,10 @@ LINKS = 4  # of a solid axle: they leave it heave and roll
 
 @dataclass(frozen=True, kw_only=True)
 class BeamAxle(AxleTemplate):
-    """Data of both templates: spring and damper stand on one part.
-
-    Parameters
-    ----------
-    strut_chassis : array_like
-        End (3,) of spring and damper on the chassis [m].
-    strut_axle : array_like
-        End (3,) of spring and damper on the axle [m].
-    """
+    """Data of both templates: spring and damper stand on one part."""
 
     strut_chassis: Numbers
     strut_axle: Numbers
-
-    def built(
-        self, kind: str, carrier: str, parts: tuple[Part, ...], joints: tuple[Connection, ...], **both: Any
-    ) -> Axle:
-        """Return the axle of a template with its wheels, springs and dampers.
-
-        Parameters
-        ----------
-        kind : str
-            Kind of the axle.
-        carrier : str
-            Part that the wheels turn in, and springs and dampers stand on.
-        parts : tuple[Part, ...]
-            Parts of the left side.
-        joints : tuple[Connection, ...]
-            Joints and rods of the left side.
-        **both : Any
-            Arguments of ``Axle`` for what both sides share.
-
-        Returns
-        -------
-        Axle
-            Axle.
-        """
-        return self.made(kind, carrier, parts, joints, self.struts(carrier, "strut_chassis", "strut_axle"), **both)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -555,11 +521,6 @@ class SolidAxle(BeamAxle):
     def axle(self) -> Axle:
         """Return the axle.
 
-        Returns
-        -------
-        Axle
-            Beam, links and struts.
-
         Raises
         ------
         ModelError
@@ -574,11 +535,13 @@ class SolidAxle(BeamAxle):
                 "panhard_rod"
             )
         centre = self.centre() * np.array([1.0, 0.0, 1.0])
-        beam = self.beam or part(BEAM, 80.0, centre, (12.0, 0.6, 12.0), "SolidAxle: beam")
-        shared = (replace(beam, name=BEAM),)
+        shared = (self.own_part("beam", BEAM, 80.0, centre, (12.0, 0.6, 12.0)),)
         links = tuple(rod(f"link_{k}", CHASSIS, BEAM, *ends) for k, ends in enumerate(self.links, 1))
         pose = Connection("beam_pose", "free", CHASSIS, BEAM, centre)
-        return self.built("solid_axle", BEAM, (), links, shared=shared, central=(pose, *central), live=bool(self.live))
+        struts = self.struts(BEAM, "strut_chassis", "strut_axle")
+        return self.made(
+            "solid_axle", BEAM, (), links, struts, shared=shared, central=(pose, *central), live=bool(self.live)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -642,11 +605,6 @@ class TwistBeam(BeamAxle):
     def axle(self) -> Axle:
         """Return the axle.
 
-        Returns
-        -------
-        Axle
-            Arms, hinges, struts and the spring of the beam.
-
         Raises
         ------
         ModelError
@@ -661,7 +619,8 @@ class TwistBeam(BeamAxle):
             )
         joint = hinge("arm_hinge", CHASSIS, TRAILING_ARM, self.hinge_outer, self.hinge_inner)
         middle = 0.5 * (self.centre() + joint.point)
-        arm = self.arm or part(TRAILING_ARM, 15.0, middle, (0.3, 0.4, 0.5), "TwistBeam: arm")
+        arm = self.own_part("arm", TRAILING_ARM, 15.0, middle, (0.3, 0.4, 0.5))
         point = joint.point * np.array([1.0, 0.0, 1.0])
         twist = TwistSpring(TRAILING_ARM, point, stiffness, damping)
-        return self.built("twist_beam", TRAILING_ARM, (replace(arm, name=TRAILING_ARM),), (joint,), twist=twist)
+        parts, struts = (arm,), self.struts(TRAILING_ARM, "strut_chassis", "strut_axle")
+        return self.made("twist_beam", TRAILING_ARM, parts, (joint,), struts, twist=twist)

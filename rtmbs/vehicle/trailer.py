@@ -13,7 +13,7 @@ from rtmbs.model import Fixed, Model, Revolute, Spherical, SpringDamper
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.differentials import add_brake
+from rtmbs.vehicle.driveline import add_brake
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre

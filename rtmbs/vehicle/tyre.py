@@ -1,8 +1,11 @@
-"""Tyre models: their interface, inputs and forces, in ISO 8855 wheel axes W.
+"""Tyre models: interface, inputs and forces in ISO 8855 wheel axes W, and the smooth functions that they are made of.
 
 Origin in the contact point; x_W along the intersection of wheel plane and road, forward; z_W the road normal, up; y_W
 to the left. Signs: slip > 0 drives, Fx > 0. slip_angle > 0: the contact point moves to the left, Fy < 0. camber > 0:
 the top of the wheel leans to the right. Mz > 0 turns the wheel to the left.
+
+``numpy.sign`` and ``numpy.abs`` of a complex number are not analytic. The smooth functions look at the real part only,
+so a complex step gives the derivative of the side on which the number lies (METHODS 1.19).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -11,6 +14,37 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats
+
+
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1."""
+    return np.sign(x.real)
+
+
+def magnitude(x: Any) -> Any:
+    """Return |x|; its derivative at 0 is 0."""
+    return sign(x) * x
+
+
+def at_most(x: Any, bound: Any) -> Any:
+    """Return the smaller one."""
+    return np.where(x.real < bound, x, bound) if np.iscomplexobj(x) else np.minimum(x, bound)
+
+
+def at_least(x: Any, bound: Any) -> Any:
+    """Return the larger one."""
+    return np.where(x.real > bound, x, bound) if np.iscomplexobj(x) else np.maximum(x, bound)
+
+
+def step(x: Any) -> Any:
+    """Return the cubic step 3 x^2 - 2 x^3 from 0 at x <= 0 to 1 at x >= 1."""
+    s = at_most(at_least(x, 0.0), 1.0)
+    return s * s * (3.0 - 2.0 * s)
+
+
+def saturated(x: Any) -> Any:
+    """Return sin(pi x / 2) between -1 and 1, and the sign of x beyond: a sign with a slope at 0."""
+    return np.sin(0.5 * np.pi * at_most(at_least(x, -1.0), 1.0))
 
 
 class TyreForces(NamedTuple):

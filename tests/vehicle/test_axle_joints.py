@@ -136,3 +136,10 @@ def test_rods_of_another_length_outlive_moved_hard_points():
     sim = rtmbs.Simulation(car.compile(), 1e-3)
     apart = np.linalg.norm(sim["tie_rod_fl.a.position"] - sim["tie_rod_fl.b.position"])
     assert apart == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_beam_is_named_as_an_axle():
+    """A beam belongs to both sides, so messages say "rear axle"."""
+    car = made("solid axle")
+    places = [found.place for found in sides_at(car, rtmbs.Simulation(car.compile(), 1e-3))]
+    assert places == ["steering", "front left suspension", "front right suspension", "rear axle"]

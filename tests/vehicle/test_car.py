@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.errors import ModelError
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import BrushTyre, Car, read
 from rtmbs.vehicle.axle import part
@@ -376,3 +377,62 @@ def test_accelerations_behind_changed_inputs():
     wanted = start.state.zdd
     assert np.max(np.abs(wanted)) > 20.0
     assert sim.state.zdd == pytest.approx(wanted, abs=1e-10 * float(np.max(np.abs(wanted))), rel=0.0)
+
+
+# --------------------------------------------------------------------------------------------------- a car of its parts
+
+
+def parts(**given):
+    """Return the parts of a small car with one double wishbone axle in front and one behind."""
+    front = rtmbs.vehicle.DoubleWishbone(
+        wheel_centre=(1.3, 0.75, 0.0), steered=True,
+        upper_front=(1.4, 0.42, 0.17), upper_back=(1.2, 0.42, 0.16), upper_ball=(1.29, 0.66, 0.19),
+        lower_front=(1.45, 0.37, -0.11), lower_back=(1.15, 0.37, -0.11), lower_ball=(1.305, 0.70, -0.13),
+        tie_rod_inner=(1.18, 0.38, -0.06), tie_rod_outer=(1.17, 0.68, -0.07),
+        strut_chassis=(1.3, 0.48, 0.38), strut_arm=(1.3, 0.58, -0.11),
+        spring=rtmbs.vehicle.Spring(free_length=0.56, stiffness=7e4), damper=rtmbs.vehicle.Damper(4500.0),
+    )  # fmt: skip
+    rear = front.axle().with_points({name: at - (2.7, 0, 0) for name, at in front.axle().hard_points.items()})
+    connections = tuple(replace(one, a="chassis") if one.name == "tie_rod" else one for one in rear.connections)
+    moved = tuple(replace(one, com=one.com - (2.7, 0, 0)) for one in rear.parts)
+    rack = rtmbs.vehicle.part("rack", 5.0, (1.18, 0.0, -0.06), (0.3, 0.01, 0.3), "rack")
+    tyre = rtmbs.vehicle.BrushTyre(free_radius=0.32, vertical_stiffness=2.2e5, tread_stiffness=1.5e7, friction=1.0)
+    return {
+        "chassis": rtmbs.vehicle.part("body", 1300.0, (0.05, 0.0, 0.25), (400.0, 1800.0, 2000.0), "chassis"),
+        "front": front, "rear": replace(rear, connections=connections, parts=moved), "tyres": tyre,
+        "steering": rtmbs.vehicle.RackAndPinion(rack, (1.18, 0.0, -0.06), 0.008, 8.0),
+    } | given  # fmt: skip
+
+
+def test_a_car_of_its_parts():
+    """Parts take names of their own, points are tuples, and an option leaves the name of the car alone."""
+    car = Car(name="mine", steer=0.3, friction=0.9, **parts())
+    assert car.name == car.data.name == "mine"
+    assert {"chassis", "steering_link"} <= set(car.bodies)
+    loads = car.rest().wheel_loads
+    assert sum(loads.values()) == pytest.approx(9.81 * sum(body.mass for body in car.bodies.values()), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"steering": "rack"}, "steering is 'rack'; it must be a RackAndPinion or a PitmanArm"),
+        ({"chassis": "body"}, "chassis is 'body'; it must be a Part"),
+        ({"rim": 3.0}, "rim is 3.0; it must be a Part"),
+        ({"steer": "left"}, "steer is 'left'; it must be one number"),
+        ({"spin": "no"}, "spin is 'no'; it must be True or False"),
+        ({"tyres": {"fl": None, "rr": None}}, "tyres of fr, rl are missing; give one for each corner"),
+        ({"front": parts()["rear"], "rear": parts()["front"]}, "front wheel centre is at x = -1.4 m, the rear"),
+        ({"front": replace(parts()["front"], spring=7e4)}, "DoubleWishbone: spring is 70000.0; it must be a Spring"),
+        ({"front": replace(parts()["front"], upright=9.0)}, "DoubleWishbone: upright is 9.0; it must be a Part"),
+        ({"front": replace(parts()["front"], anti_roll_bar=2e4)}, "anti_roll_bar is 20000.0; it must be of the class"),
+    ],
+)  # fmt: skip
+def test_parts_that_are_none(given, words):
+    with pytest.raises(ModelError, match=words):
+        Car(**parts(**given))
+
+
+def test_steering_that_steers_nothing_is_told():
+    with pytest.warns(rtmbs.RtmbsWarning, match="no axle hangs on the steering, so it steers nothing"):
+        Car(**parts(front=replace(parts()["front"], steered=False)))

@@ -11,7 +11,7 @@ import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Differential, DrivenCar, HeldSteering, PedalTable, add_differentials, power_balance, read
 from rtmbs.vehicle.data_file import data_path
-from rtmbs.vehicle.differentials import BRISTLE, RATE, DrivelineLaw
+from rtmbs.vehicle.driveline import BRISTLE, RATE, DrivelineLaw
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 INERTIAS, CASE, LOADS = np.array((1.2, 0.8)), 0.4, np.array((60.0, 5.0))

@@ -20,7 +20,7 @@ from rtmbs.vehicle import (
     TwoWheelModel,
     read,
 )
-from rtmbs.vehicle.driving.driveline import RPM, interpolated
+from rtmbs.vehicle.driveline import RPM, interpolated
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 TWO_WHEELS = {  # Cf, Cr [N/rad]; K [rad s^2/m]; gain at 10, 20, 30 m/s [1/s]; yaw mode at 20 m/s: f0 [Hz], zeta

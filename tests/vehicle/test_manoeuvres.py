@@ -27,8 +27,8 @@ from rtmbs.vehicle import (
     linear_response,
     read,
 )
-from rtmbs.vehicle.manoeuvres.lane_change import iso_3888_1, iso_3888_2
-from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, steady
+from rtmbs.vehicle.manoeuvres.lane_change import cones_of, iso_3888_1, iso_3888_2
+from rtmbs.vehicle.manoeuvres.report import first_peak, response_time, steady
 from rtmbs.vehicle.manoeuvres.steer_inputs import ANSWERS, OneSine, estimates
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -129,9 +129,25 @@ def test_cones_and_gaps():
     angle = np.radians(30.0)
     corner = np.array((front * np.cos(angle) - np.sin(angle), front * np.sin(angle) + np.cos(angle)))
     places = np.array([[0.0, 0.0, angle], [100.0, 0.0, 0.0]])
-    cones = np.array([corner + np.array((0.0, 1.0)), (front + 99.5, -1.05)])
+    cones = np.array([(front + 99.5, -1.05), corner + np.array((0.0, 1.0))])
     gaps = test.gaps(car, places, cones, 2.0)
-    assert gaps == pytest.approx([1.0 - 0.14, 0.05 - 0.14], abs=1e-12)
+    assert gaps == pytest.approx([0.05 - 0.14, 1.0 - 0.14], abs=1e-12)
+
+
+def test_a_lane_that_is_left_out_counts():
+    """A car that goes straight on meets no cone: those of the side lane are on its wrong side. A stop reaches none."""
+    car, test, course = read("sedan", variant="from_models"), DoubleLaneChange(), iso_3888_1(1.85)
+    cones = cones_of(course, 30.0)
+    x = np.arange(0.0, 180.0, 0.05)
+    straight = np.stack((x, 0.0 * x, 0.0 * x), axis=1)
+    gaps = test.gaps(car, straight, cones, 1.85).reshape(3, 3, 2)  # lane, place, side
+    assert np.all(gaps[[0, 2]] > 0.0)
+    assert np.all(gaps[1, :, 1] > 0.0)  # left ones of the side lane
+    low = course[1].centre - 0.5 * course[1].width
+    assert gaps[1, :, 0] == pytest.approx(-low - 0.5 * 1.85, abs=1e-9)
+    gaps = test.gaps(car, straight[x < 40.0], cones, 1.85).reshape(3, 3, 2)
+    front = float(x[x < 40.0][-1]) + float(car.data.front.wheel_centre[0]) + 0.9
+    assert gaps[2, :, 0] == pytest.approx(front - 30.0 - np.array([95.0, 110.0, 125.0]))
 
 
 @pytest.mark.slow

@@ -151,6 +151,14 @@ def test_stands_on_a_grade():
     assert np.ptp(away[-50:]) < 1e-6  # the rocking has died, and nothing creeps
 
 
+@pytest.mark.parametrize(("height", "words"), [(-0.3, r"above the road"), (0.2, "deep in the road")])
+def test_a_wrong_height_at_the_start_is_told(height, words):
+    """A car at rest stands on the height 0; a file of a road may begin anywhere."""
+    road = ProfileRoad(X, np.full(len(X), height))
+    with pytest.warns(rtmbs.RtmbsWarning, match=f"wheel_fl begins .* m {words}, .*, for the car stands on"):
+        rolling(road, 8.0)
+
+
 @pytest.mark.slow
 def test_order_over_a_bump():
     """The motion over a smooth bump converges with order two although planes are set between steps."""

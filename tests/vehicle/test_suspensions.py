@@ -16,6 +16,7 @@ from bench.campaigns.car_designs import LINKS as FIVE_LINK
 from bench.campaigns.car_designs import STRUT_TOWER as MACPHERSON
 from bench.campaigns.car_designs import WISHBONES as WISHBONE
 from rtmbs.commands.cli import main
+from rtmbs.errors import ModelError
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.vehicle import (
@@ -28,6 +29,7 @@ from rtmbs.vehicle import (
     FiveLink,
     HeldSteering,
     MacPherson,
+    Part,
     PedalTable,
     RackAndPinion,
     Ramp,
@@ -40,9 +42,9 @@ from rtmbs.vehicle import (
     read,
     rig,
 )
+from rtmbs.vehicle.axle import knots_of
 from rtmbs.vehicle.data_file import data_path, read_data
 from rtmbs.vehicle.rig import padded_model
-from rtmbs.vehicle.struts import knots_of
 from tests.cases import quick, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -424,3 +426,34 @@ def test_refusals_of_beam_axles():
         SolidAxle(**SOLID | {"wheel_centre": (-1.4, -0.8, 0.1)}, links=(LOWER, UPPER)).axle()
     with pytest.raises(rtmbs.errors.ModelError, match="torsion_stiffness is -1 and torsion_damping 0; they must be"):
         TwistBeam(**TWIST, torsion_stiffness=-1.0).axle()
+
+
+STOP = ((0.0, 0.0), (0.01, 500.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Spring(0.5, 2e4), "spring: stiffness or table; neither is given, it must be one of them"),
+        (lambda: Spring(0.5, stiffness=2e4, table=STOP), "spring: stiffness or table; both are given"),
+        (lambda: Spring(0.5, stiffness=-2e4), "spring: stiffness is -20000; it must be zero or more"),
+        (lambda: Spring("long", stiffness=2e4), "spring: free_length is 'long'; it must be one number"),
+        (lambda: Spring(0.5, stiffness=2e4, stops=STOP), "spring: stops is .*; it must be Stops"),
+        (lambda: Damper(), "damper: damping or table; neither is given"),
+        (lambda: Damper(table=[(0.0, 1.0)]), "damper: table is .*; it must be two pairs of finite numbers or more"),
+        (lambda: Damper(table=STOP[::-1]), "damper: table is .*; the first numbers of its pairs must increase"),
+        (lambda: Stops(0.5, 0.3, STOP, STOP), "stops: min_length is 0.5; it must be below max_length, which is 0.3"),
+        (
+            lambda: Stops(0.3, 0.5, (*STOP[1:], (0.02, 9000.0)), STOP),
+            "bump begins with .*; it must begin with travel 0",
+        ),
+        (lambda: AntiRollBar((1.2, 0.0, 0.0), 0.4, 0.0, 0.1, 2e4), "anti-roll bar: arm is 0; it must have a length"),
+        (lambda: AntiRollBar((1.2, 0.0, 0.0), 0.4, 0.2, 0.1, -1.0), "anti-roll bar: stiffness is -1; it must be zero"),
+        (lambda: Ramp(1.0, 1.0, 0.0, 0.2), "ramp: t1 is 1; it must be above t0, which is 1"),
+        (lambda: RackAndPinion("rack", (1, 0, 0), 0.01, 8.0), "rack: rack is 'rack'; it must be a Part"),
+        (lambda: Part("rack", -1.0, (1, 0, 0), (1, 1, 1)), "part 'rack': mass is -1; it must be zero or more"),
+    ],
+)
+def test_laws_and_parts_are_checked(make, words):
+    with pytest.raises(ModelError, match=words):
+        make()

@@ -23,7 +23,7 @@ from rtmbs.vehicle import (
     power_balance,
     read,
 )
-from rtmbs.vehicle.manoeuvres.signals import signals_of
+from rtmbs.vehicle.manoeuvres.report import signals_of
 from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine, held_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")

@@ -1,10 +1,6 @@
-"""Longitudinal manoeuvres: braking, stability while braking, and coast down.
+"""Longitudinal manoeuvres: straight braking, braking in a turn and on split friction, and coast down.
 
-Straight braking to standstill, after ISO 21994 without ABS.
-
-Stability while braking: in a turn (ISO 7975), and straight on with other friction under each side (ISO 14512).
-
-Coast down: the car rolls freely from a speed; rolling resistance and its growth with the speed.
+Braking is that of ISO 21994, ISO 7975 and ISO 14512, without ABS.
 """
 
 from dataclasses import dataclass
@@ -16,13 +12,11 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, number
 from rtmbs.simulation.observers.observer import Every
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, TwoWheelModel
 from rtmbs.vehicle.manoeuvres.circle import Circle, DisturbedTurn
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
-from rtmbs.vehicle.manoeuvres.report import Metric
-from rtmbs.vehicle.manoeuvres.signals import joined, signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.report import Metric, joined, signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
@@ -199,7 +193,15 @@ class BrakingInTurn(DisturbedTurn):
             )
         turn = self.disturbed(car, lambda begin: pedal(brake, begin, self.rise_time), lambda at: at.speed < SLOW)
         name = f"Braking in a turn, radius {radius:g} m, {ay:g} m/s²"
-        notes = ("The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the braking.",)
+        notes: tuple[str, ...] = (
+            "The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the braking.",
+        )
+        lasted = float(turn.signals["t"][-1]) - turn.begin
+        if lasted < 1.0:
+            notes = (
+                *notes,
+                f"The run ended {lasted:.2f} s after the braking began: values at 1 s are those of its end.",
+            )
         return Trial(name, self.metrics(turn.signals, turn.begin), turn.signals, turn.result, notes)
 
     def metrics(self, signals: dict[str, Array], begin: float) -> dict[str, Metric]:

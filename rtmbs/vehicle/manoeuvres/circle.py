@@ -9,12 +9,10 @@ import numpy as np
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
 from rtmbs.results import Result
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, SpeedController
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, SpeedController, TwoWheelModel
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot
-from rtmbs.vehicle.manoeuvres.signals import SETTLED, joined, signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.report import SETTLED, Metric, Plot, joined, signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

@@ -7,12 +7,10 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
-from rtmbs.vehicle.driving.driveline import Driveline
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, Path, PathFollower, Pedals, SpeedController
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
-from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
+from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, Path, PathFollower, Pedals, SpeedController, TwoWheelModel
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report, signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
@@ -103,26 +101,7 @@ class EntryPedals:
     held: bool
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals and the memory of the integral at the end of a step.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-        memory : float
-            Integral of the controller [m].
-        driveline : Driveline
-            Driveline of the car.
-        gear : int
-            Gear, from 1.
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple[Pedals, float]
-            Pedals and memory.
-        """
+        """Return the pedals and the memory of the integral at the end of a step."""
         if at.x < self.place:
             return self.controller.pedals(at, memory, driveline, gear, h)
         if not self.held:
@@ -322,7 +301,10 @@ class DoubleLaneChange:
         return Path.lanes(stations, offsets)
 
     def gaps(self, car: "Car", places: Array, cones: Array, width: float) -> Array:
-        """Return the least distance of the outline of the car from each cone.
+        """Return the least distance of the outline of the car from each cone, negative where it is not passed.
+
+        A cone is passed on the side of its lane. One on the other side counts as met by as much as the outline would
+        have to move, and one that the car has not reached by the way that is missing.
 
         Parameters
         ----------
@@ -331,22 +313,27 @@ class DoubleLaneChange:
         places : ndarray
             Position x, y of the chassis frame and yaw over time (k, 3).
         cones : ndarray
-            Centres of the cones (c, 2) [m].
+            Centres of the cones (c, 2) [m], of each pair first the right one.
         width : float
             Width of the car [m].
 
         Returns
         -------
         ndarray
-            Distances (c,) [m] from the base of the cone, negative when it is touched.
+            Distances (c,) [m] from the base of the cone.
         """
         front = float(car.data.front.wheel_centre[0]) + self.overhangs[0]
         rear = float(car.data.rear.wheel_centre[0]) - self.overhangs[1]
         c, s = np.cos(places[:, 2])[:, None], np.sin(places[:, 2])[:, None]
         dx, dy = cones[None, :, 0] - places[:, :1], cones[None, :, 1] - places[:, 1:2]
-        ahead, left = c * dx + s * dy, np.abs(c * dy - s * dx)
-        along, across = np.maximum(np.maximum(ahead - front, rear - ahead), 0.0), np.maximum(left - 0.5 * width, 0.0)
-        return np.asarray(np.min(np.hypot(along, across), axis=0) - CONE)
+        ahead, left = c * dx + s * dy, c * dy - s * dx
+        before, behind = np.maximum(ahead - front, 0.0), np.maximum(rear - ahead, 0.0)
+        across = np.maximum(np.abs(left) - 0.5 * width, 0.0)
+        away = np.min(np.hypot(np.maximum(before, behind), across), axis=0) - CONE
+        inside = left * np.resize((-1.0, 1.0), len(cones)) - 0.5 * width - CONE  # distance on the side of the lane
+        beside = np.where((before == 0.0) & (behind == 0.0), inside, np.inf)
+        missing = np.min(before, axis=0)
+        return np.asarray(np.where(missing > 0.0, -missing, np.minimum(away, np.min(beside, axis=0))))
 
     def metrics(self, signals: dict[str, Array], gaps: Array, entry: float, path: Path) -> dict[str, Metric]:
         """Return the metrics of a run.
@@ -381,8 +368,14 @@ class DoubleLaneChange:
         return {
             "entry_speed": Metric(float(at["speed"][0]), "m/s", "when the front of the car enters the course"),
             "exit_speed": Metric(float(at["speed"][-1]), "m/s", "when the rear of the car has left it"),
-            "cones_touched": Metric(float(np.sum(gaps < 0.0)), "1", "cones that the outline of the car meets"),
-            "clearance": Metric(float(np.min(gaps)), "m", "least distance of the outline from a cone, negative inside"),
+            "cones_touched": Metric(
+                float(np.sum(gaps < 0.0)),
+                "1",
+                "cones met, passed on the wrong side, or not reached",
+            ),
+            "clearance": Metric(
+                float(np.min(gaps)), "m", "least distance of the outline from a cone, negative where it counts"
+            ),
             "path_deviation": Metric(off, "m", "largest distance of the centre of mass from the driver's path"),
             "peak_lateral_acceleration": Metric(most["lateral_acceleration"], "m/s^2", "largest, either side"),
             "peak_yaw_rate": Metric(most["yaw_rate"], "rad/s", "largest, either side"),

@@ -10,7 +10,7 @@ from rtmbs.model.checks import Array
 from rtmbs.numerics.rotations.plain import inverse_jacobian
 from rtmbs.results import Result
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
-from rtmbs.vehicle.differentials import DRIVE
+from rtmbs.vehicle.driveline import DRIVE
 from rtmbs.vehicle.steering import DRIVER
 from rtmbs.vehicle.trailer import STABILISER, TRAILER
 

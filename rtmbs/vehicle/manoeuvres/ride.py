@@ -1,10 +1,6 @@
-"""Vertical manoeuvres: four-post rig and obstacles.
-
-Four-post rig: a car on four posts that move up and down, by sine sweeps or by a road; and its linear response.
+"""Vertical manoeuvres: four-post rig with sweeps, a road or the linearised car, and obstacles on the road.
 
 The posts have pans that slide: tyres carry, and have no force along the road. Wheels do not turn.
-
-Obstacles: a car drives straight on over a cleat or a hump; ride, suspension travel and wheel loads.
 """
 
 from collections.abc import Mapping
@@ -20,15 +16,13 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.studies.analysis.linearisation import Linearisation, linearise
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import HeldSteering, PedalTable, SpeedController
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import HeldSteering, PedalTable, SpeedController
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot
-from rtmbs.vehicle.manoeuvres.signals import ride_signals, signals_of
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, ride_signals, signals_of
 from rtmbs.vehicle.manoeuvres.steer_inputs import SineSweep
 from rtmbs.vehicle.rest import carrying
-from rtmbs.vehicle.roads.surfaces import CLASSES, ObstacleRoad, ProfileRoad, bump, cleat, hump, iso_8608, plateau
-from rtmbs.vehicle.roads.under_wheels import TandemCams
+from rtmbs.vehicle.roads import CLASSES, ObstacleRoad, ProfileRoad, TandemCams, bump, cleat, hump, iso_8608, plateau
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

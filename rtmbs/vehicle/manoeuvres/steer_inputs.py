@@ -1,10 +1,6 @@
-"""Lateral response to steering: step, sine, and frequency sweep.
+"""Lateral response to steering: step, sine, and frequency sweep of ISO 7401, sine with dwell, and the linearised car.
 
-Step steer of ISO 7401, and the search for the steering angle of a lateral acceleration.
-
-One period of sine steer (ISO 7401) and sine with dwell (FMVSS 126, UN R140).
-
-Frequency response of a car to its steering: sine sweep of ISO 7401 with coherence, and the linearised car.
+Sine with dwell is that of FMVSS 126 and UN R140. An angle is given, or searched for a lateral acceleration.
 """
 
 import math
@@ -24,8 +20,7 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.linearisation import linearise
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot
-from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, signals_of, steady, steered_signals
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, first_peak, response_time, signals_of, steady, steered_signals
 from rtmbs.vehicle.rest import Rest
 from rtmbs.vehicle.steering import DRIVER, Ramp, eased
 

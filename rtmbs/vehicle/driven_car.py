@@ -14,11 +14,10 @@ from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.simulation.running import retry
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.driving.driveline import Driveline
-from rtmbs.vehicle.driving.driver import CarMotion, PedalDriver, SteeringDriver
+from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.driver import CarMotion, PedalDriver, SteeringDriver
 from rtmbs.vehicle.rest import Rest
-from rtmbs.vehicle.roads.surfaces import Road
-from rtmbs.vehicle.roads.under_wheels import RoadUnderWheels, TandemCams
+from rtmbs.vehicle.roads import Road, RoadUnderWheels, TandemCams
 from rtmbs.vehicle.steering import DRIVER
 
 if TYPE_CHECKING:

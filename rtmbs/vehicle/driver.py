@@ -1,11 +1,8 @@
-"""Drivers, and the paths that they follow.
-
-Drivers: a path follower with optimal preview (MacAdam), a speed controller, and pedals by functions of time.
+"""Drivers: a path follower with optimal preview (MacAdam), a speed controller, and pedals by functions of time.
 
 A driver looks at the car at the beginning of a step and answers for its end. The driver's memory stands in the State of
-the Simulation, as inputs of the force ``driver``, so a restored State goes on with the same bytes.
-
-Paths on the road: position, heading and curvature over arc length, from points or from a curvature.
+the Simulation, as inputs of the force ``driver``, so a restored State goes on with the same bytes. Paths are position,
+heading and curvature over arc length. The two-wheel model is what the driver predicts the car by.
 """
 
 from bisect import bisect_right
@@ -18,11 +15,155 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, Numbers, as_floats, number
-from rtmbs.vehicle.driving.driveline import Driveline
-from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.rig import rig
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
+    from rtmbs.vehicle.rest import Rest
+
+
+@dataclass(frozen=True)
+class TwoWheelModel:
+    """Linear two-wheel (bicycle) model: m (dvy/dt + V r) = Fyf + Fyr, Iz dr/dt = a Fyf - b Fyr.
+
+    Parameters
+    ----------
+    mass : float
+        Mass m [kg].
+    yaw_inertia : float
+        Moment of inertia Iz about the vertical through the centre of mass [kg m^2].
+    front : float
+        Distance a of the front axle from the centre of mass [m].
+    rear : float
+        Distance b of the rear axle from it [m].
+    front_stiffness : float
+        Cornering stiffness Cf of the front axle [N/rad].
+    rear_stiffness : float
+        Cornering stiffness Cr of the rear axle [N/rad].
+    steering_ratio : float
+        Angle of pinion or Pitman arm over the mean angle of the front wheels.
+    x : float
+        Position of the centre of mass in the chassis frame [m].
+    """
+
+    mass: float
+    yaw_inertia: float
+    front: float
+    rear: float
+    front_stiffness: float
+    rear_stiffness: float
+    steering_ratio: float
+    x: float
+
+    @classmethod
+    def of_car(cls, car: "Car", rest: "Rest | None" = None) -> "TwoWheelModel":
+        """Return the model of a car: slopes of its tyres at the static loads, without suspension steer.
+
+        Parameters
+        ----------
+        car : Car
+            Car.
+        rest : Rest, optional
+            Equilibrium of the car; searched unless given.
+
+        Returns
+        -------
+        TwoWheelModel
+            Model with the steering ratio of the rig.
+        """
+        standing = car.rest() if rest is None else rest
+        loads = standing.wheel_loads
+        axles = {a: loads[f"{a}l"] + loads[f"{a}r"] for a in "fr"}
+        stiffness = {a: float(sum(car.tyres[f"{a}{s}"].stiffnesses(loads[f"{a}{s}"])[1] for s in "lr")) for a in "fr"}
+        sim = standing.equilibrium.simulation
+        front, rear = (0.5 * (sim[f"wheel_{a}l.position"] + sim[f"wheel_{a}r.position"])[:2] for a in "fr")
+        base = float(np.linalg.norm(front - rear))  # nothing holds the heading of a car at rest
+        a = base * axles["r"] / (axles["f"] + axles["r"])
+        mass = sum(body.mass for body in car.bodies.values())
+        turned = rig(car, "front", "steer", values=(-0.05 * car.data.steering.max_angle, 0.0))
+        ratio = 2.0 / float(turned.left.rates["toe"][-1] + turned.right.rates["toe"][-1])
+        x = float((front - sim[f"{CHASSIS}.position"][:2]) @ (front - rear)) / base - a
+        inertia = yaw_inertia(car, np.array(car.bodies[CHASSIS].position)[0] + x)
+        return cls(mass, inertia, a, base - a, stiffness["f"], stiffness["r"], ratio, x)
+
+    @property
+    def wheelbase(self) -> float:
+        """Wheelbase L [m]."""
+        return self.front + self.rear
+
+    @property
+    def understeer_gradient(self) -> float:
+        """Understeer gradient K = (m / L) (b / Cf - a / Cr) [rad s^2/m]."""
+        return self.mass / self.wheelbase * (self.rear / self.front_stiffness - self.front / self.rear_stiffness)
+
+    def yaw_gain(self, speed: Any) -> Any:
+        """Return the steady yaw rate over the angle of the front wheels, V / (L + K V^2).
+
+        Parameters
+        ----------
+        speed : float or ndarray
+            Speed V [m/s].
+
+        Returns
+        -------
+        float or ndarray
+            Yaw gain [1/s].
+        """
+        return speed / (self.wheelbase + self.understeer_gradient * speed * speed)
+
+    def matrix(self, speed: float) -> Array:
+        """Return d(y, psi, vy, r, delta)/dt over (y, psi, vy, r, delta) with the angle delta held.
+
+        Parameters
+        ----------
+        speed : float
+            Speed V [m/s].
+
+        Returns
+        -------
+        ndarray
+            Matrix (5, 5).
+        """
+        V, m, Iz, a, b = speed, self.mass, self.yaw_inertia, self.front, self.rear
+        Cf, Cr = self.front_stiffness, self.rear_stiffness
+        A = np.zeros((5, 5))
+        A[0, 1], A[0, 2], A[1, 3] = V, 1.0, 1.0
+        A[2, 2:] = -(Cf + Cr) / (m * V), (b * Cr - a * Cf) / (m * V) - V, Cf / m
+        A[3, 2:] = (b * Cr - a * Cf) / (Iz * V), -(a * a * Cf + b * b * Cr) / (Iz * V), a * Cf / Iz
+        return A
+
+    def lateral_response(self, speed: float, times: Array) -> Array:
+        """Return the later offsets y for initial rates and a held angle of the front wheels.
+
+        Parameters
+        ----------
+        speed : float
+            Speed V [m/s].
+        times : ndarray
+            Times ahead (k,) [s].
+
+        Returns
+        -------
+        ndarray
+            Derivatives (k, 3) of y by vy, r and delta.
+        """
+        from scipy.linalg import expm  # takes long to load
+
+        A = self.matrix(speed)
+        return np.array([expm(A * t)[0, 2:] for t in times.tolist()])
+
+
+def yaw_inertia(car: "Car", x: float) -> float:
+    """Return the moment of inertia of all bodies at design about the vertical at (x, 0) [kg m^2]."""
+    total = 0.0
+    for body in car.bodies.values():
+        if body.mass > 0.0:
+            place = np.asarray(body.position) + np.asarray(body.center_of_mass)
+            total += float(body.inertia[2, 2]) + body.mass * float((place[0] - x) ** 2 + place[1] ** 2)
+    return total
+
 
 SPACING = 0.25  # [m] between the points of paths that are made here
 NEAREST = 8  # Newton iterations of the nearest point
@@ -319,19 +460,68 @@ class SteeringDriver(Protocol):
     """Contract of a driver of the steering."""
 
     def start(self, at: CarMotion) -> float:
-        """Return the memory at the beginning."""
+        """Return the memory at the beginning, such as the arc length of a path.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+
+        Returns
+        -------
+        float
+            Memory, which stands in the State.
+        """
 
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return angle, rate and acceleration of the pinion at the end of a step, and the memory."""
+        """Return the steering at the end of a step, and the memory.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        now : tuple[float, float, float]
+            Angle of the pinion and its first two rates at the beginning.
+        memory : float
+            Memory of the last step.
+        most : float
+            Largest angle of the pinion [rad].
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple
+            Angle [rad], rate [rad/s] and acceleration [rad/s^2] of the pinion, and the memory.
+        """
 
 
 class PedalDriver(Protocol):
     """Contract of a driver of the pedals."""
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals at the end of a step, and the memory."""
+        """Return the pedals at the end of a step, and the memory.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        memory : float
+            Memory of the last step, such as the integral of a controller.
+        driveline : Driveline
+            Driveline of the car.
+        gear : int
+            Gear, from 1.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple[Pedals, float]
+            Pedals and memory.
+        """
 
 
 @dataclass(frozen=True)
@@ -430,18 +620,7 @@ class PathFollower:
         return self._times
 
     def start(self, at: CarMotion) -> float:
-        """Return the arc length of the path at the beginning.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-
-        Returns
-        -------
-        float
-            Arc length of the nearest point [m].
-        """
+        """Return the arc length of the path at the beginning."""
         return self.path.nearest(self.centre(at))
 
     def centre(self, at: CarMotion) -> tuple[float, float]:
@@ -488,26 +667,7 @@ class PathFollower:
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return the steering at the end of a step, and the arc length of the path.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car at the beginning.
-        now : tuple[float, float, float]
-            Angle of the pinion and its first two rates at the beginning.
-        memory : float
-            Arc length of the path at the last step [m].
-        most : float
-            Largest angle of the pinion [rad].
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple
-            Angle [rad], rate and acceleration of the pinion, and the arc length of the nearest point [m].
-        """
+        """Return the steering at the end of a step, and the arc length of the path."""
         s = self.path.nearest(self.centre(at), memory)
         ratio = self.model.steering_ratio
         target = min(max(self.wanted(at, s) * ratio, -most), most)
@@ -533,43 +693,13 @@ class HeldSteering:
     arms: Arms = Arms()
 
     def start(self, at: CarMotion) -> float:
-        """Return zero: there is no path.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-
-        Returns
-        -------
-        float
-            Zero.
-        """
+        """Return zero: there is no path."""
         return 0.0
 
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
     ) -> tuple[tuple[float, ...], float]:
-        """Return the steering at the end of a step, and ``memory``.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car at the beginning.
-        now : tuple[float, float, float]
-            Angle of the pinion and its first two rates at the beginning.
-        memory : float
-            Not used.
-        most : float
-            Largest angle of the pinion [rad].
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple
-            Angle [rad], rate and acceleration of the pinion, and ``memory``.
-        """
+        """Return the steering at the end of a step, and ``memory``."""
         return self.arms.turned(now, min(max(self.angle, -most), most), self.ratio, h), memory
 
 
@@ -619,26 +749,7 @@ class SpeedController:
         return cls(target, mass, car.tyres[car.driven[0]].free_radius, **gains)
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals and the memory of the integral at the end of a step.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-        memory : float
-            Integral of the error [m].
-        driveline : Driveline
-            Driveline of the car.
-        gear : int
-            Gear, from 1.
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple[Pedals, float]
-            Pedals, and the integral, which stops growing at the limits of the pedals.
-        """
+        """Return the pedals and the memory of the integral at the end of a step."""
         target = self.target(at.t) if callable(self.target) else self.target
         error = target - at.speed
         wanted = self.mass * self.wheel_radius * (self.gain * error + self.integral * memory)
@@ -669,25 +780,6 @@ class PedalTable:
     brake: Callable[[float], float]
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
-        """Return the pedals at the end of a step; ``memory`` stays.
-
-        Parameters
-        ----------
-        at : CarMotion
-            Motion of the car.
-        memory : float
-            Not used.
-        driveline : Driveline
-            Not used.
-        gear : int
-            Not used.
-        h : float
-            Step [s].
-
-        Returns
-        -------
-        tuple[Pedals, float]
-            Pedals and ``memory``.
-        """
+        """Return the pedals at the end of a step; ``memory`` stays."""
         t = at.t + h
         return Pedals(float(self.throttle(t)), float(self.brake(t))), memory

@@ -1,21 +1,30 @@
-"""Surfaces of roads, computed or read from OpenCRG files.
+"""Roads: height, slopes and friction over (x, y), computed or read from OpenCRG files, and the planes under wheels.
 
-Roads: height and slopes over (x, y), and friction: inclined planes, height fields, profiles and obstacles.
+x points along the road, y to the left, z up [m]; slopes are dz/dx and dz/dy. PyOpenCRG reads OpenCRG files.
 
-x points along the road, y to the left, z up [m]; slopes are dz/dx and dz/dy.
-
-Roads of OpenCRG files (.crg), text and binary, read by the library PyOpenCRG (extra ``crg``).
+The tyre law sees a plane z = c + a x + b y of its own, set before each step. The plane at the end of a step is that
+under the wheel centre predicted there, r + h v, so the trapezoidal rule sees the road at both ends of a step. The
+prediction is off by O(h^2), and the height of the plane by its curvature times the square of that. Newton's matrix has
+the slopes of the plane.
 """
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown
+from rtmbs.errors import ModelError, shown, warn
 from rtmbs.model.checks import Array, Numbers, as_floats, number, switch
 from rtmbs.results.tables import needed
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.trailer import CORNERS as BEHIND
+from rtmbs.vehicle.trailer import TRAILER
+
+if TYPE_CHECKING:
+    from rtmbs.simulation.simulation import Simulation
+    from rtmbs.vehicle.car import Car
 
 Friction = float | Callable[[Any, Any], Any]
 STEP = 1e-30  # of the complex step: slopes without differences
@@ -106,20 +115,7 @@ class PlaneRoad(Road):
         self.grade, self.bank = number(grade, "road: grade"), number(bank, "road: bank")
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         return self.grade * x + self.bank * y
 
 
@@ -181,37 +177,11 @@ class GridRoad(Road):
         self._spline = RectBivariateSpline(self.x, self.y, self.z)
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         return self._spline(*self._inside(x, y), grid=False)
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along and across the road.
-        """
+        """Return the slopes dz/dx and dz/dy."""
         u, v = self._inside(x, y)
         dx, dy = self._spline(u, v, dx=1, grid=False), self._spline(u, v, dy=1, grid=False)
         return dx * (u == x), dy * (v == y)
@@ -258,38 +228,12 @@ class ProfileRoad(Road):
         self._left, self._right = CubicSpline(at, one), CubicSpline(at, other)
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
         return share * self._left(inside) + (1.0 - share) * self._right(inside)
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along and across the road.
-        """
+        """Return the slopes dz/dx and dz/dy."""
         inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
         along = share * self._left(inside, 1) + (1.0 - share) * self._right(inside, 1)
         between = np.abs(y) < 0.5 * self.track
@@ -401,20 +345,7 @@ class ObstacleRoad(Road):
         self.obstacles, self.y_range = tuple(obstacles), y_range
 
     def height(self, x: Any, y: Any) -> Any:
-        """Return heights.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along the road [m].
-        y : float or ndarray
-            Positions to the left [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-        """
+        """Return heights."""
         found = sum((one(x) for one in self.obstacles), 0.0 * x) + 0.0 * y
         if self.y_range is None:
             return found
@@ -566,18 +497,6 @@ class OpenCrgRoad(Road):
     def height(self, x: Any, y: Any) -> Any:
         """Return heights.
 
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions (any shape) along x of the file [m].
-        y : float or ndarray
-            Positions along y of the file [m].
-
-        Returns
-        -------
-        float or ndarray
-            Heights [m].
-
         Raises
         ------
         ModelError
@@ -587,18 +506,6 @@ class OpenCrgRoad(Road):
 
     def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return the slopes dz/dx and dz/dy.
-
-        Parameters
-        ----------
-        x : float or ndarray
-            Positions along x of the file [m].
-        y : float or ndarray
-            Positions along y of the file [m].
-
-        Returns
-        -------
-        tuple
-            Slopes along x and y.
 
         Raises
         ------
@@ -619,3 +526,195 @@ class OpenCrgRoad(Road):
                 "the road, under each wheel"
             )
         return values
+
+
+SAMPLES = 241  # of a cam
+DEEP, FLOATS = 4.0, 0.05  # [deflections of the nominal load, m] of a wheel at the start, beyond which it is told
+
+
+@dataclass(frozen=True)
+class TandemCams:
+    """Enveloping contact by tandem elliptic cams (Schmeitz 2004): two cams on each of two tracks of a wheel.
+
+    A cam is the lower half of the ellipse (x / a)^c + (z / b)^c = 1. It is lowered until it meets the road. The
+    effective height is the mean of the cams, the effective slope their difference over the distance.
+
+    Parameters
+    ----------
+    a : float, default 1.05
+        Half length of the ellipse over the free radius of the tyre.
+    b : float, default 1.05
+        Half height of the ellipse over the free radius.
+    c : float, default 1.8
+        Exponent of the ellipse.
+    shift : float, default 0.12
+        Distance of the front and the rear cam [m]; 0.8 times the contact length.
+    width : float, default 0.12
+        Distance of both tracks [m].
+    """
+
+    a: float = 1.05
+    b: float = 1.05
+    c: float = 1.8
+    shift: float = 0.12
+    width: float = 0.12
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b", "c", "shift", "width"):
+            if not number(getattr(self, name), f"cams: {name}") > 0.0:
+                raise ModelError(f"cams: {name} is {getattr(self, name):g}; it must be above zero")
+
+    def plane(self, road: Road, place: Array, ahead: Array, radius: float) -> tuple[float, float, float]:
+        """Return height and slopes of the effective plane under a wheel.
+
+        Parameters
+        ----------
+        road : Road
+            Road.
+        place : ndarray
+            Position (2,) of the wheel centre [m].
+        ahead : ndarray
+            Direction (2,) of the wheel in the road, a unit vector.
+        radius : float
+            Free radius of the tyre [m].
+
+        Returns
+        -------
+        tuple[float, float, float]
+            Height at the place [m] and slopes along and across the wheel.
+        """
+        left = np.array((-ahead[1], ahead[0]))
+        u = np.linspace(-1.0, 1.0, SAMPLES)
+        drop = self.b * radius * (1.0 - (1.0 - np.abs(u) ** self.c) ** (1.0 / self.c))
+        found = np.empty((2, 2))
+        for i, along in enumerate((-0.5 * self.shift, 0.5 * self.shift)):
+            for k, across in enumerate((-0.5 * self.width, 0.5 * self.width)):
+                reach = (along + self.a * radius * u)[:, None] * ahead + across * left + place
+                found[i, k] = np.max(np.real(road.height(reach[:, 0], reach[:, 1])) - drop)
+        (rear, front), (right, inner) = found.mean(axis=1), found.mean(axis=0)
+        return float(found.mean()), float((front - rear) / self.shift), float((inner - right) / self.width)
+
+
+class RoadUnderWheels:
+    """Road of a car in a Simulation: sets the plane and the friction of each tyre for the end of the next step.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        Simulation of a car with the option ``uneven``.
+    car : Car
+        Car of the Simulation.
+    road : Road
+        Road.
+    envelope : TandemCams, optional
+        Enveloping contact for obstacles shorter than the contact; one point unless given.
+
+    Raises
+    ------
+    ModelError
+        For a car without the option ``uneven`` and an object that is no road.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan", uneven=True, steer=0.0).at_speed(10.0)
+    >>> sim = rtmbs.Simulation(car.compile(), h=1e-3)
+    >>> road = rtmbs.vehicle.ObstacleRoad([rtmbs.vehicle.bump(5.0, 0.05, 1.0)])
+    >>> under = rtmbs.vehicle.RoadUnderWheels(sim, car, road)
+    >>> for _ in range(10):
+    ...     under.act()
+    ...     report = sim.step()
+    """
+
+    def __init__(self, simulation: "Simulation", car: "Car", road: Road, envelope: TandemCams | None = None) -> None:
+        if not isinstance(road, Road):
+            raise ModelError(f"road is {shown(road)}; it must be a Road such as GridRoad")
+        if not car.options["uneven"]:
+            raise ModelError(f"car {car.name!r} stands on one plane; it must have the option uneven=True for a road")
+        self.simulation, self.car, self.road, self.envelope = simulation, car, road, envelope
+        self._tyres = dict(car.tyres)
+        if car.options["trailer"] is not None:
+            self._tyres |= dict.fromkeys(BEHIND, car.trailer_tyre)
+        self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
+        for corner, values in self.under(0.0).items():
+            simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
+        simulation.inputs.ramp(*(f"tyre_{corner}.{name}" for corner in self._tyres for name in ("plane", "friction")))
+        self._tell_a_wrong_height()
+
+    def _tell_a_wrong_height(self) -> None:
+        """Warn of wheels that begin deep in the road or above it: a car at rest stands on the height 0."""
+        wrong = []
+        for corner, ((c, a, b), _) in self.under(0.0).items():
+            tyre, (x, y, z) = self._tyres[corner], self.simulation[f"{WHEEL}_{corner}.position"]
+            sunk = tyre.free_radius - float(z - c - a * x - b * y) / float(np.sqrt(1.0 + a * a + b * b))
+            if not -FLOATS < sunk < DEEP * tyre.nominal_load / tyre.vertical_stiffness:
+                where = f"{sunk:.3g} m deep in the road" if sunk > 0.0 else f"{-sunk:.3g} m above the road"
+                wrong.append(f"{WHEEL}_{corner} begins {where}")
+        if wrong:
+            warn(
+                f"car {self.car.name!r}: {', '.join(wrong)}, for the car stands on the height 0; begin where the road "
+                "is flat at height 0, or give the initial value of chassis_pose"
+            )
+
+    def act(self) -> None:
+        """Set planes and friction for the end of the next step."""
+        inputs: Any = self.simulation.inputs
+        for corner, (plane, friction) in self.under(self.simulation.h).items():
+            inputs[f"tyre_{corner}.plane"] = plane
+            if friction != inputs[f"tyre_{corner}.friction"]:
+                inputs[f"tyre_{corner}.friction"] = friction
+
+    def under(self, ahead: float) -> dict[str, tuple[tuple[float, float, float], float]]:
+        """Return plane (c, a, b) and friction by corner.
+
+        Parameters
+        ----------
+        ahead : float
+            Time that the wheel centres are predicted for [s].
+
+        Returns
+        -------
+        dict
+            Plane in axes of the road and factor on the friction.
+        """
+        at = self.simulation.read(self._names).reshape(len(self._tyres), 2, 3)
+        centres = at[:, 0] + ahead * at[:, 1]
+        x, y = centres[:, 0], centres[:, 1]
+        if self.envelope is None:
+            dx, dy = self.road.slopes(x, y)
+            over = centres[:, 2] - np.real(self.road.height(x, y))
+            x, y = x + over * dx, y + over * dy  # foot of the normal through the wheel centre
+            dx, dy = self.road.slopes(x, y)
+            z = np.real(self.road.height(x, y))
+        else:
+            z, dx, dy = np.array([self.enveloped(k, centre) for k, centre in enumerate(centres)]).T
+        friction = np.broadcast_to(self.road.friction(x, y), x.shape)
+        c = z - dx * x - dy * y
+        return {
+            corner: ((float(c[k]), float(dx[k]), float(dy[k])), float(friction[k]))
+            for k, corner in enumerate(self._tyres)
+        }
+
+    def enveloped(self, k: int, centre: Array) -> tuple[float, float, float]:
+        """Return height and slopes along x and y of the effective plane under wheel ``k``.
+
+        Parameters
+        ----------
+        k : int
+            Place of the corner.
+        centre : ndarray
+            Wheel centre (3,) [m].
+
+        Returns
+        -------
+        tuple[float, float, float]
+            Height [m], dz/dx and dz/dy.
+        """
+        assert self.envelope is not None
+        corner = list(self._tyres)[k]
+        body = TRAILER if corner in BEHIND else CHASSIS  # wheels steer little against the length of a cam
+        q0, _, _, q3 = self.simulation[f"{body}.orientation"]
+        heading = 2.0 * np.arctan2(q3, q0)
+        ahead = np.array((np.cos(heading), np.sin(heading)))
+        z, along, across = self.envelope.plane(self.road, centre[:2], ahead, self._tyres[corner].free_radius)
+        c, s = ahead
+        return z, along * c - across * s, along * s + across * c

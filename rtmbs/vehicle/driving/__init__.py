@@ -1,1 +1,0 @@
-"""Driver, path, driveline and brakes of a car: what turns a wish into steering and wheel torques."""

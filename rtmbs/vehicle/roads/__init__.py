@@ -1,1 +1,0 @@
-"""Roads: heights, slopes and friction over the plane, and the local planes under the wheels of a car."""
