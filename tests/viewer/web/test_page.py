@@ -227,7 +227,7 @@ def test_a_crowd_without_a_graphics_card_looks_the_same(browser, tmp_path, monke
     """Light at corners is that at pixels; a picture that stands has smooth edges, and a motion has not."""
     pictures = []
     for number, crowd in enumerate((1000, 3)):
-        monkeypatch.setattr("rtmbs.viewer.web.content.CROWD", crowd)
+        monkeypatch.setattr("rtmbs.viewer.web.content.SHADOW_CROWD", crowd)
         path = tmp_path / f"{number}.html"
         write_page(playback(RESULT, MODEL), path, PageOptions(theme="white"))
         told = look(
