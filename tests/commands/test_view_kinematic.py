@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.simulation.simulation import drag
-from rtmbs.viewer.session.model_file import draggable
+from rtmbs.viewer.session.origin import draggable
 from tests.patches import ROOT
 
 COOKBOOK = "docs/gallery/cookbook"

@@ -37,7 +37,7 @@ ALLOWED = {
     "commands/arguments.py": "a page of rtmbs, and the null device",
     "viewer/web/content.py": "files of the page of rtmbs",
     "viewer/notebook.py": "a page that it wrote itself",
-    "viewer/qt/plot_export.py": "writes",
+    "viewer/qt/plots.py": "writes",
     "studies/sweeps/task.py": "the null device, and bytes that the process of the sweep wrote",
     "export/native_code.py": "the Instance that the process of the user wrote",
     "export/native_library.py": "sources of rtmbs",

@@ -12,8 +12,7 @@ from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 from rtmbs.viewer.qt.requirements import surface_format
-from rtmbs.viewer.scene import view_cube
-from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.camera import EDGE_ON, HALF_EDGE, Camera, CubeFace, cube_face_at, cube_faces, cube_middle
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, Section
 from rtmbs.viewer.scene.elements import (
@@ -177,18 +176,18 @@ class Canvas(QOpenGLWidget):
         draw_measurements(painter, scene, self.camera)
         draw_texts(painter, texts, scene, self.camera)
         if cube is not None:
-            draw_cube(painter, cube, view_cube.faces(self.camera.axes()), scene.theme)
+            draw_cube(painter, cube, cube_faces(self.camera.axes()), scene.theme)
         painter.end()
 
     def cube(self) -> tuple[float, float] | None:
         """Return the middle of the view cube [pixels]; None where there is none, as on pictures for files."""
         shown = self.scene is not None and self.scene.shown["axes"] and not self._filed
-        return view_cube.middle(self.width(), self.height()) if shown else None
+        return cube_middle(self.width(), self.height()) if shown else None
 
-    def face_at(self, x: float, y: float) -> view_cube.Face | None:
+    def face_at(self, x: float, y: float) -> CubeFace | None:
         """Return the face of the view cube under a pixel."""
         middle = self.cube()
-        return None if middle is None else view_cube.face_at(self.camera.axes(), x - middle[0], y - middle[1])
+        return None if middle is None else cube_face_at(self.camera.axes(), x - middle[0], y - middle[1])
 
     def picture(self) -> Picture:
         """Draw once with smooth edges and return the picture, labels included."""
@@ -349,7 +348,7 @@ def write(painter: QPainter, text: str, box: QRect, scene: Scene) -> None:
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
-def draw_cube(painter: QPainter, middle: tuple[float, float], faces: list[view_cube.Face], theme: Theme) -> None:
+def draw_cube(painter: QPainter, middle: tuple[float, float], faces: list[CubeFace], theme: Theme) -> None:
     """Draw the faces of the view cube that are seen, with their letters."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for face in faces:
@@ -359,11 +358,11 @@ def draw_cube(painter: QPainter, middle: tuple[float, float], faces: list[view_c
         painter.setPen(QPen(QColor(theme.border), 1.0))
         painter.setBrush(ground)
         painter.drawConvexPolygon(QPolygonF(corners))
-        if face.seen < view_cube.EDGE_ON:
+        if face.seen < EDGE_ON:
             continue
         x, y = (face.corners.mean(axis=0) + middle).tolist()
         painter.setPen(QColor(AXIS_COLORS[face.axis]))
-        box = QRectF(x - view_cube.HALF, y - view_cube.HALF, 2.0 * view_cube.HALF, 2.0 * view_cube.HALF)
+        box = QRectF(x - HALF_EDGE, y - HALF_EDGE, 2.0 * HALF_EDGE, 2.0 * HALF_EDGE)
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, face.label)
     painter.setBrush(Qt.BrushStyle.NoBrush)
 

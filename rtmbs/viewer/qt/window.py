@@ -19,11 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.qt.actions import MANY, Actions
+from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
-from rtmbs.viewer.qt.menus import LAST_FILES, make_menus, with_first
 from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
 from rtmbs.viewer.scene.camera import common_axis, ground_axes
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription

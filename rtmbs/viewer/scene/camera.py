@@ -1,7 +1,8 @@
-"""Camera: view and projection matrices, projected points, rays of pixels, and the views that fit given points."""
+"""Camera: view and projection matrices, rays of pixels, views that fit points, and the cube that shows its axes."""
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -375,3 +376,60 @@ def sphere(count: int) -> Array:
 
 
 DIRECTIONS = sphere(WAY)
+
+
+# ---- view cube: a click on a face looks along it; the window draws faces, a page its own of the same numbers ---------
+
+CUBE_FACES: tuple[tuple[str, tuple[float, float, float]], ...] = (
+    ("x", (1.0, 0.0, 0.0)), ("y", (0.0, 1.0, 0.0)), ("z", (0.0, 0.0, 1.0)),
+    ("\N{MINUS SIGN}x", (-1.0, 0.0, 0.0)), ("\N{MINUS SIGN}y", (0.0, -1.0, 0.0)), ("\N{MINUS SIGN}z", (0.0, 0.0, -1.0)),
+)  # fmt: skip
+HALF_EDGE = 19.0  # [pixels] half an edge
+CUBE_REACH = HALF_EDGE * 3.0**0.5  # [pixels] from the middle to a corner
+CUBE_INSET = 12.0  # [pixels] from the border of the picture
+CUBE_LEAST = 300  # [pixels] width and height of a picture that has room for it
+EDGE_ON = 0.12  # share of a face that is seen, below which it has no letter
+
+
+class CubeFace(NamedTuple):
+    """A face that is seen."""
+
+    label: str
+    axis: int  # that it lies across: 0, 1, 2
+    normal: tuple[float, float, float]
+    corners: Array  # (4, 2) [pixels] from the middle of the cube, y down
+    seen: float  # share of it: 1 from straight before
+
+
+def cube_faces(axes: Array) -> list[CubeFace]:
+    """Return the faces that an eye with the rows right, up, backward (3, 3) sees."""
+    found = []
+    for number, (label, normal) in enumerate(CUBE_FACES):
+        n, axis = np.array(normal), number % 3
+        if (seen := float(axes[2] @ n)) <= 1e-9:
+            continue
+        one, other = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]
+        corners = HALF_EDGE * np.array([n + a * one + b * other for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+        flat = corners @ axes[:2].T
+        found.append(CubeFace(label, axis, normal, flat * (1.0, -1.0), seen))
+    return found
+
+
+def cube_middle(width: float, height: float) -> tuple[float, float] | None:
+    """Return the middle of the cube in a picture [pixels]; None where there is no room."""
+    if min(width, height) < CUBE_LEAST:
+        return None
+    return width - CUBE_INSET - CUBE_REACH, CUBE_INSET + CUBE_REACH
+
+
+def cube_face_at(axes: Array, x: float, y: float) -> CubeFace | None:
+    """Return the face at a place from the middle of the cube [pixels], y down."""
+    return next((face for face in cube_faces(axes) if contains(face.corners, x, y)), None)
+
+
+def contains(corners: Array, x: float, y: float) -> bool:
+    """True for a point in a convex polygon (k, 2)."""
+    ways = np.roll(corners, -1, axis=0) - corners
+    away = np.array([x, y]) - corners
+    turns = ways[:, 0] * away[:, 1] - ways[:, 1] * away[:, 0]
+    return bool(np.all(turns >= 0.0) or np.all(turns <= 0.0))

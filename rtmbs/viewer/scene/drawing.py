@@ -1,4 +1,4 @@
-"""Meshes and drawings: unit solids and surfaces, placed batches, line segments, section plane, ground grid."""
+"""Meshes and drawings: unit solids and surfaces, placed batches, line segments, section plane, ground grid, shadow."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -460,3 +460,32 @@ class Drawing(NamedTuple):
     def shown(self) -> list[Batch]:
         """Return the batches that have anything to see."""
         return [batch for batch in self.batches if batch.visible and len(batch)]
+
+
+# ---- shadow: what stands over the floor is drawn from above into a small picture, blurred, and laid on it ------------
+
+SHADOW_PIXELS = 160  # of the picture from above, each way: few, so that it is soft and cheap
+SHADOW_CROWD = 200  # placements from which a renderer without a graphics card leaves out the shadow
+
+SHADOW_FADE = (
+    "float fade(float height) { return clamp(1.0 - 1.1 * height, 0.15, 1.0); }"  # what stands higher casts less
+)
+BLUR_FRAGMENT = """#version 330 core
+in vec2 place;
+uniform sampler2D picture;
+uniform vec2 way;  // one pixel along a row or a column
+out vec4 shade;
+void main() {
+    vec4 sum = 0.2270270 * texture(picture, place);
+    sum += 0.3162162 * (texture(picture, place + 1.3846154 * way) + texture(picture, place - 1.3846154 * way));
+    sum += 0.0702703 * (texture(picture, place + 3.2307692 * way) + texture(picture, place - 3.2307692 * way));
+    shade = sum;
+}
+"""
+FLOOR_FRAGMENT = """#version 330 core
+in vec2 place;
+uniform sampler2D picture;
+uniform float dark;
+out vec4 shade;
+void main() { shade = vec4(0.0, 0.0, 0.0, dark * texture(picture, place).r); }
+"""

@@ -16,8 +16,18 @@ from OpenGL import GL
 from OpenGL.GL import shaders
 
 from rtmbs.viewer.scene.camera import Camera
-from rtmbs.viewer.scene.drawing import Batch, Drawing, Floor, Lines, Section
-from rtmbs.viewer.scene.shadow_text import BLUR_FRAGMENT, CROWD, FADE, FLOOR_FRAGMENT, PIXELS
+from rtmbs.viewer.scene.drawing import (
+    BLUR_FRAGMENT,
+    FLOOR_FRAGMENT,
+    SHADOW_CROWD,
+    SHADOW_FADE,
+    SHADOW_PIXELS,
+    Batch,
+    Drawing,
+    Floor,
+    Lines,
+    Section,
+)
 
 
 class Program:
@@ -136,7 +146,7 @@ void main() {
     base = vec4(color.a * fade(seen.z));
     gl_Position = vec4(seen.xy, 0.0, 1.0);
 }
-""".replace("FADE", FADE)
+""".replace("FADE", SHADOW_FADE)
 BLUR_VERTEX = """#version 330 core
 layout(location = 0) in vec4 cell;  // its low and its high corner, from 0 to 1
 out vec2 place;
@@ -182,7 +192,7 @@ class Shadow:
     def __init__(self, hurried: bool = False) -> None:
         self._cast = Program(CASTER_VERTEX, PLAIN_FRAGMENT)
         self._blur, self._lay = Program(BLUR_VERTEX, BLUR_FRAGMENT), Program(FLOOR_VERTEX, FLOOR_FRAGMENT)
-        self._targets = [target(PIXELS), target(PIXELS)]
+        self._targets = [target(SHADOW_PIXELS), target(SHADOW_PIXELS)]
         self._quads, self._corners = cells_array()
         self._count = 0  # of cells that have a shadow
         self._of: tuple[Floor, list[int], Array] | None = None  # floor, batches and placements of the last one
@@ -226,7 +236,7 @@ class Shadow:
         GL.glBufferData(GL.GL_ARRAY_BUFFER, cells.nbytes, cells, GL.GL_STREAM_DRAW)
         bound, viewport = int(GL.glGetIntegerv(GL.GL_DRAW_FRAMEBUFFER_BINDING)), GL.glGetIntegerv(GL.GL_VIEWPORT)
         GL.glDisable(GL.GL_DEPTH_TEST)
-        GL.glViewport(0, 0, PIXELS, PIXELS)
+        GL.glViewport(0, 0, SHADOW_PIXELS, SHADOW_PIXELS)
         self._draw_casters(batches, instances, floor)
         self._soften()
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, bound)
@@ -251,7 +261,7 @@ class Shadow:
         """Blur along rows, then along columns; the first target holds the result."""
         GL.glBindVertexArray(self._quads)
         self._blur.use()
-        for source, goal, step in ((0, 1, (1.0 / PIXELS, 0.0)), (1, 0, (0.0, 1.0 / PIXELS))):
+        for source, goal, step in ((0, 1, (1.0 / SHADOW_PIXELS, 0.0)), (1, 0, (0.0, 1.0 / SHADOW_PIXELS))):
             GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._targets[goal].framebuffer)
             GL.glBindTexture(GL.GL_TEXTURE_2D, self._targets[source].texture)
             self._blur.numbers("way", *step)
@@ -284,7 +294,7 @@ def seen_from_above(batches: list[Batch]) -> Array:
 def covered(batches: list[Batch], floor: Floor) -> NDArray[np.float32]:
     """Return the cells (k, 4) of a floor that have a shadow: their low and high corners, from 0 to 1."""
     middles, halves = boxes(batches, floor.from_above()[:2])
-    halves += BLURRED / PIXELS
+    halves += BLURRED / SHADOW_PIXELS
     first = np.floor(CELLS * (middles - halves)).astype(int).clip(0, CELLS)
     last = np.ceil(CELLS * (middles + halves)).astype(int).clip(0, CELLS)
     (i, j), (m, n) = first.T, last.T
@@ -443,7 +453,7 @@ class Renderer:
         shown = drawing.shown()
         for batch in shown:
             self._send(batch, batch.placement, batch.color)
-        floor = None if self._software and sum(map(len, shown)) > CROWD else drawing.floor
+        floor = None if self._software and sum(map(len, shown)) > SHADOW_CROWD else drawing.floor
         if floor is not None:
             self._shadow.prepare([batch for batch in shown if batch.casts], self._bind_caster, floor, camera)
         paint_ground(drawing.background)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, Camera, ground_axes, reached
-from rtmbs.viewer.scene.contacts import Contacts
 from rtmbs.viewer.scene.description import MarkerDescription, SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, GROUND, Batch, Drawing, Lines, Section, axis_lines, grid_lines
 from rtmbs.viewer.scene.elements import Hidden, Overlay
@@ -19,6 +18,7 @@ from rtmbs.viewer.scene.frame import WAY, Frame
 from rtmbs.viewer.scene.shapes import (
     BALL_RADIUS,
     Connectors,
+    Contacts,
     Forces,
     GrabLine,
     PlacedMesh,

@@ -58,12 +58,11 @@ from rtmbs.viewer.session.connection import Kind, Message, Offer
 from rtmbs.viewer.session.describe import describe
 from rtmbs.viewer.session.disk_head import HISTORY
 from rtmbs.viewer.session.disk_history import DiskHistory
-from rtmbs.viewer.session.history import History
+from rtmbs.viewer.session.history import Changes, History, Pose
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
 from rtmbs.viewer.session.session import Session, same_default
 from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
-from rtmbs.viewer.session.undo import Changes, Pose
 from rtmbs.viewer.text import counted, error_details, error_place, error_sentence
 
 SMALLER = "smaller step h"  # advice in the sentence of a failed step

@@ -1,4 +1,4 @@
-"""Origins of Simulations, for another process or other parameters: a factory, a Model, or a Simulation."""
+"""Origins of Simulations, for another process or other parameters: a factory, a model file, a Model, a Simulation."""
 
 import importlib
 import importlib.util
@@ -14,12 +14,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
 
 if TYPE_CHECKING:
     from rtmbs.simulation import Simulation
-
 
 BUILD = "build"  # function of a file that is given without one
 MODEL_FILE = ".mks"  # how the name of a file of the model language ends
@@ -195,8 +196,6 @@ def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
     Raises InputError when the module or the function does not exist; what the module itself raises passes through.
     """
     if reference.endswith(MODEL_FILE):
-        from rtmbs.viewer.session.model_file import steppable_model  # the language is loaded when it is needed
-
         return partial(steppable_model, reference)
     where, _, function = reference.rpartition(":")
     if not where or where.endswith((":", "\\")) or (len(where) == 1 and Path(reference).suffix == ".py"):
@@ -244,6 +243,48 @@ def load_module(name: str, again: bool) -> ModuleType:
         raise InputError(f"there is no module {name!r}; a factory is named as 'module:function' or 'file.py:function'")
     module = importlib.import_module(name)
     return importlib.reload(module) if again and name.partition(".")[0] != "rtmbs" else module
+
+
+# ---- model files -----------------------------------------------------------------------------------------------------
+
+
+def steppable_model(path: str) -> Model:
+    """Return the mechanism of a model file with the step that its dynamic analysis states.
+
+    That of a kinematic analysis is ``draggable``. Raises InputError for another analysis, and as ``language.read``.
+    """
+    from rtmbs.language import read  # the language is loaded when it is needed
+
+    document = read(path)
+    analysis = document.analysis
+    if analysis.kind == "kinematic":
+        return draggable(document)
+    if analysis.kind != "dynamic":
+        raise InputError(
+            f"{path!r} asks for a {analysis.kind} analysis, which a window cannot step; make its result with "
+            f"rtmbs run {path} --out FILE.h5, and view that"
+        )
+    document.model.h = analysis.h or analysis.dt
+    return document.model
+
+
+def draggable(document: Any) -> Model:
+    """Return the mechanism of a kinematic file to be moved by the mouse: free of drivers and gravity, with unit masses.
+
+    InputError for points on curves, cams and gears, which a kinematic analysis alone follows.
+    """
+    from rtmbs.kinematics import PointDriver
+    from rtmbs.viewer.session.describe import drawable
+
+    for one in document.constraints:
+        if not isinstance(one, PointDriver):
+            raise InputError(
+                f"{document.path!r} has {one.name!r}, which a KINEMATIC ANALYSIS alone follows; make its result with "
+                f"rtmbs run {document.path} --out FILE.h5, and view that"
+            )
+    document.model.drivers.clear()
+    document.model.gravity = np.zeros(3)
+    return drawable(document.model, heavy=True)
 
 
 # ---- names of files --------------------------------------------------------------------------------------------------

@@ -27,8 +27,7 @@ from rtmbs.viewer.scene.frame import OPTIONS
 from rtmbs.viewer.session import mouse_spring
 from rtmbs.viewer.session.commands import LOGGED, Command, Drag, Grab, MoveGrab, Place, Release, SetInput, SetOption
 from rtmbs.viewer.session.connection import Message
-from rtmbs.viewer.session.history import History, Moment, StateStore, StoredState
-from rtmbs.viewer.session.undo import Changes, Pose
+from rtmbs.viewer.session.history import Changes, History, Moment, Pose, StateStore, StoredState
 
 
 class Session:

@@ -2,8 +2,8 @@
 // Reactions of joints as arrows of one scale, as the window draws them: forces, and moments with two heads.
 
 class Arrows {
-  // given: what pictures.py wrote; scene: of three.js.
-  constructor(given, scene) {
+  // given: what content.py wrote; scene: of three.js; corners: light of a crowd, or null.
+  constructor(given, scene, corners) {
     Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length, tips: [] });
     const parts = { shaft: 1, head: 1, "moment shaft": 1, "moment head": 2 };
     this.drawn = Object.entries(parts).map(([name, each]) => {
@@ -11,7 +11,8 @@ class Arrows {
       const mesh = new THREE.InstancedMesh(geometry, new THREE.MeshLambertMaterial({ side: THREE.DoubleSide }), each * this.count);
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
       mesh.frustumCulled = false;
-      scene.add(mesh);
+      mesh.crowd = corners?.crowd(mesh) ?? mesh; // drawn in place of the mesh
+      scene.add(mesh.crowd);
       return mesh;
     });
   }
@@ -21,7 +22,7 @@ class Arrows {
   }
 
   set visible(on) {
-    for (const mesh of this.drawn) mesh.visible = on;
+    for (const mesh of this.drawn) mesh.crowd.visible = on;
   }
 
   // Stand at picture ``k`` and the share ``between`` of the way to the next; ``world`` places a point of a body.

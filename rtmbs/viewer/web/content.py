@@ -20,14 +20,23 @@ from numpy.typing import ArrayLike, NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
-from rtmbs.viewer.scene import drawing, view_cube
+from rtmbs.viewer.scene import camera as cameras
+from rtmbs.viewer.scene import drawing
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, common_axis, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.drawing import AXIS_COLORS, Batch, Lines
+from rtmbs.viewer.scene.drawing import (
+    AXIS_COLORS,
+    BLUR_FRAGMENT,
+    FLOOR_FRAGMENT,
+    SHADOW_CROWD,
+    SHADOW_FADE,
+    SHADOW_PIXELS,
+    Batch,
+    Lines,
+)
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import meanings_of
 from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene, named, traceable
-from rtmbs.viewer.scene.shadow_text import BLUR_FRAGMENT, CROWD, FADE, FLOOR_FRAGMENT, PIXELS
 from rtmbs.viewer.scene.shapes import (
     FULL,
     HEAD,
@@ -383,12 +392,12 @@ def cube() -> dict[str, Any]:
     """Return the view cube."""
     return {
         "cube": {
-            "faces": view_cube.FACES,
-            "half": view_cube.HALF,
-            "reach": view_cube.REACH,
-            "inset": view_cube.INSET,
-            "least": view_cube.LEAST,
-            "edge_on": view_cube.EDGE_ON,
+            "faces": cameras.CUBE_FACES,
+            "half": cameras.HALF_EDGE,
+            "reach": cameras.CUBE_REACH,
+            "inset": cameras.CUBE_INSET,
+            "least": cameras.CUBE_LEAST,
+            "edge_on": cameras.EDGE_ON,
         }
     }
 
@@ -402,9 +411,9 @@ def shadow(scene: Scene) -> dict[str, Any]:
         "shadow": {
             **{name: getattr(floor, name).tolist() for name in ("corner", "east", "north")},
             "down": floor.from_above().ravel().tolist(),
-            "pixels": PIXELS,
-            "crowd": CROWD,
-            "fade": FADE,
+            "pixels": SHADOW_PIXELS,
+            "crowd": SHADOW_CROWD,
+            "fade": SHADOW_FADE,
             "blur": BLUR_FRAGMENT,
             "lay": FLOOR_FRAGMENT,
         }

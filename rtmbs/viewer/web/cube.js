@@ -1,5 +1,5 @@
 "use strict";
-// The view cube of a page: as scene/view_cube.py says. A click on a face looks along it.
+// The view cube of a page: as scene/camera.py says. A click on a face looks along it.
 
 const CUBE_TOP = 46; // pixels that the buttons take above it
 

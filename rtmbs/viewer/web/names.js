@@ -11,7 +11,13 @@ class Names {
     this.cube = new ViewCube(content.cube);
   }
 
+  // Draw it where something has changed: a browser lays every new drawing over the whole picture.
   draw(stage) {
+    this.told = stage.arrows && stage.shown.reactions ? stage.arrows.sentence : "";
+    const { camera, shown } = stage, matrices = [camera.matrixWorld, camera.projectionMatrix].map(({ elements }) => elements);
+    const now = String([stage.sized, stage.theme, stage.parallel, shown.axes, shown.grid, this.told, ...matrices]);
+    if (!stage.labels && now === this.drawn) return;
+    this.drawn = stage.labels ? "" : now;
     const pen = this.canvas.getContext("2d"), [width, height] = [stage.canvas.clientWidth, stage.canvas.clientHeight];
     const ratio = this.canvas.width / Math.max(width, 1), colors = this.content.themes[stage.theme];
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -33,7 +39,6 @@ class Names {
       this.drawScale(pen, stage, width - INSET, bottom);
       bottom -= LINE + TICK;
     }
-    this.told = stage.arrows && stage.shown.reactions ? stage.arrows.sentence : "";
     pen.fillText(this.told, width - INSET, bottom - 5);
     pen.textAlign = "left";
     if (stage.labels) this.drawBodies(pen, stage, seen, colors.text);

@@ -1,6 +1,6 @@
 "use strict";
 // The soft shadow on the floor, as in the window: what casts one is drawn from above into a small picture, blurred, and
-// laid on the floor. Its programs, pixels and floor come from scene/shadow_text.py.
+// laid on the floor. Its programs, pixels and floor come from scene/drawing.py.
 
 const CUSTOM_BLENDING = 5, LARGEST = 104, ONE = 201, WITHOUT_CARD = /swiftshader|llvmpipe|software|basic render/i;
 const QUAD_VERTEX = `in vec3 position;

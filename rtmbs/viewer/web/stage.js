@@ -49,7 +49,7 @@ class Stage {
     this.pieces = [];
     content.pieces.forEach((piece, number) => this.addPiece(piece, number));
     this.shadow = content.shadow ? new Shadow(content.shadow, this.pieces, this.scene, this.renderer) : null;
-    this.arrows = content.reactions ? new Arrows(content.reactions, this.scene) : null;
+    this.arrows = content.reactions ? new Arrows(content.reactions, this.scene, this.corners) : null;
     this.ways = new Map();
     content.traces.forEach((number) => this.toggleWay(number));
     this.show(0, 0);
@@ -231,15 +231,16 @@ class Stage {
     given.geometry ??= solid(given);
     const clear = opacity < 0.999;
     const outer = given.closed && !clear; // of a solid that nobody sees through the inner side is never seen
-    const material = (outer && this.corners?.material) || new THREE.MeshLambertMaterial({
+    const material = new THREE.MeshLambertMaterial({
       side: outer ? THREE.FrontSide : THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
     });
     const mesh = new THREE.InstancedMesh(given.geometry, material, instances.length);
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     mesh.frustumCulled = false;
     mesh.renderOrder = clear ? 2 : 0;
-    this.scene.add(mesh);
-    this.pieces.push({ ...piece, places, instances, opacity, drawn: mesh });
+    const crowd = outer && this.corners ? this.corners.crowd(mesh) : null; // drawn in place of the mesh
+    this.scene.add(crowd ?? mesh);
+    this.pieces.push({ ...piece, places, instances, opacity, drawn: mesh, crowd });
   }
 
   addLines(piece, places) {
@@ -492,7 +493,7 @@ class Stage {
   }
 
   draw() {
-    for (const piece of this.pieces) piece.drawn.visible = this.shown[piece.part];
+    for (const { drawn, crowd, part } of this.pieces) drawn.visible = (crowd ?? drawn).visible = this.shown[part];
     for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
     if (this.arrows) this.arrows.visible = this.shown.reactions;
     this.shadow?.make(this.renderer, this.shown, this.content.themes[this.theme].shadow);

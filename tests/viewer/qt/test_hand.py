@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import build_rows
 from rtmbs.viewer.qt.window import system_theme
-from rtmbs.viewer.scene import view_cube
+from rtmbs.viewer.scene.camera import cube_faces
 from rtmbs.viewer.scene.elements import BODY, JOINT, Choice
 from rtmbs.viewer.scene.theme import DARK
 from rtmbs.viewer.session.commands import Drag, Play, Redo, SetInput, SetOption, Undo
@@ -51,7 +51,7 @@ def test_the_wheel_comes_closer_to_the_mouse(window, parallel):
 def test_a_click_on_the_view_cube_looks_along_its_axis(window, qtbot):
     canvas = window.canvas
     window.act.look_isometric()
-    face = next(one for one in view_cube.faces(canvas.camera.axes()) if one.label == "z")
+    face = next(one for one in cube_faces(canvas.camera.axes()) if one.label == "z")
     chosen = window.selection.choice
     x, y = np.rint(face.corners.mean(axis=0) + canvas.cube()).astype(int).tolist()
     qtbot.mouseClick(canvas, LEFT, pos=QPoint(x, y))

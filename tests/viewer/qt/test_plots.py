@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from rtmbs.results.curves import FREQUENCY, LIVE_WINDOW, WINDOWS, spectrum, window_words
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.plot_bar import TIME
+from rtmbs.viewer.qt.plot_widgets import TIME
 from rtmbs.viewer.qt.plots import Plots
 from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import WHITE

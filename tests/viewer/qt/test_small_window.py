@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.qt.plot_bar import EXPORTS, with_ending
+from rtmbs.viewer.qt.plot_widgets import EXPORTS, with_ending
 from rtmbs.viewer.qt.profiler import phases_title
 from rtmbs.viewer.qt.widgets import missed_deadlines, run_rows, worth_rows
 from rtmbs.viewer.scene.camera import Camera

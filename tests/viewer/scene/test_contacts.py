@@ -5,9 +5,8 @@ import pytest
 
 import rtmbs
 from rtmbs import contact
-from rtmbs.viewer.scene.contacts import TALL, Contacts
 from rtmbs.viewer.scene.frame import LINGERS
-from rtmbs.viewer.scene.shapes import Scale
+from rtmbs.viewer.scene.shapes import TALL, Contacts, Scale
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.worker import ManualConnection

@@ -224,12 +224,15 @@ def test_a_followed_body_stands_in_the_middle(browser, tmp_path):
 
 
 def test_a_crowd_without_a_graphics_card_looks_the_same(browser, tmp_path, monkeypatch):
-    """Light at corners is that at pixels; a picture that stands has smooth edges, and a motion has not."""
+    """Light at corners is that at pixels; a picture that stands has smooth edges, and a motion has not.
+
+    Of a crowd only what faces the eye is drawn.
+    """
     pictures = []
     for number, crowd in enumerate((1000, 3)):
-        monkeypatch.setattr("rtmbs.viewer.web.content.CROWD", crowd)
+        monkeypatch.setattr("rtmbs.viewer.web.content.SHADOW_CROWD", crowd)
         path = tmp_path / f"{number}.html"
-        write_page(playback(RESULT, MODEL), path, PageOptions(theme="white"))
+        write_page(playback(RESULT, MODEL), path, PageOptions(theme="white", reactions=True))
         told = look(
             browser,
             path,
@@ -240,6 +243,11 @@ def test_a_crowd_without_a_graphics_card_looks_the_same(browser, tmp_path, monke
             await drawn();
             told.corners = Boolean(page.stage.corners);
             if (told.corners) {
+              const crowds = page.stage.corners.crowds.filter(({ copies }) => copies.count);
+              const sum = (number) => crowds.reduce((all, crowd) => all + number(crowd), 0);
+              const all = sum(({ index, copies }) => index.length * copies.count);
+              told.facing = sum(({ drawn }) => drawn.geometry.drawRange.count) / all;
+              told.crowds = crowds.length;
               await sure(() => page.stage.finer === 2);
               told.still = page.stage.canvas.width / page.stage.canvas.clientWidth;
               page.player.step(1);
@@ -253,10 +261,33 @@ def test_a_crowd_without_a_graphics_card_looks_the_same(browser, tmp_path, monke
         assert told["corners"] == (crowd == 3)
         if told["corners"]:
             assert (told["still"], told["moved"]) == (2, 1)
+            assert 0.3 < told["facing"] < 0.6, "a solid shows about half of its triangles"
+            assert told["crowds"] >= 4, told
         browser.picture(shot := tmp_path / f"{number}.png")
         pictures.append(np.asarray(Image.open(shot).convert("RGB"), float)[60:-60])
     assert np.abs(pictures[0] - pictures[1]).mean() < 2.0
     assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40.0).mean() < 0.02
+
+
+def test_words_over_the_picture_are_written_where_they_change(browser, page):
+    told = look(
+        browser,
+        page,
+        """
+        const pen = page.stage.names.canvas.getContext("2d"), clear = pen.clearRect.bind(pen);
+        page.player.pause();
+        await drawn();
+        let times = 0;
+        pen.clearRect = (...box) => { times += 1; clear(...box); };
+        const after = async (act) => { times = 0; act(); await drawn(); return times; };
+        told.times = [
+          await after(() => page.player.step(1)), await after(() => press("y")), await after(() => press("F8")),
+          await after(() => press("g")), await after(() => press("l")), await after(() => page.player.step(1)),
+          await after(() => press("l")), await after(() => page.player.step(1)),
+        ];
+        """,
+    )
+    assert told["times"] == [0, 1, 1, 1, 1, 1, 1, 0]
 
 
 def test_a_result_without_its_model_is_drawn(browser, tmp_path):

@@ -13,8 +13,8 @@ from tests.viewer.mechanisms import motored
 
 pytest.importorskip("websockets")
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.notebook import WidgetServer
 from rtmbs.viewer.web.content import PageOptions, page_file
-from rtmbs.viewer.web.widget import WidgetServer
 from tests.viewer.web.browser import POLICY
 
 NOTEBOOK = """<!doctype html><meta http-equiv="Content-Security-Policy" content="%s"><div id="cell"></div>
