@@ -1,6 +1,6 @@
 """Kinks and jumps of recorded force laws within steps: their location on dense output (METHODS 6.10).
 
-A law switches where one of its switching functions changes sign (``ad/switching.py``). A step that holds such a time is
+A law switches where one of its switching functions changes sign (``ad/tape.py``). A step that holds such a time is
 taken again so that it ends there: then every step sees a smooth force.
 """
 
