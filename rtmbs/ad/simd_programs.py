@@ -184,7 +184,6 @@ def run_others(code: Any, m: Any, k: int, count: int, op: int, lanes: int) -> No
             k += 4
 
 
-Array = Any
 # Time of an instruction in all lanes over that in one, measured for both kinds: read for all lanes at once, or not.
 VECTOR, LOOPED = 1.7, 0.6
 WORTH = 0.8  # share of the time of one program for all functions: below it lanes are taken
@@ -291,7 +290,7 @@ def time_in_lanes(program: Program, lanes: int) -> float:
     return float(VECTOR * read + (LOOPED + lanes) * looped)
 
 
-def rows(slot: Array, lane: int, place: Array) -> Integers:
+def rows(slot: Integers, lane: int, place: Integers) -> Integers:
     """Return rows of slot, lane and place (k, 3)."""
     return np.column_stack((slot, np.full(len(slot), lane), place)).astype(np.int64)
 
