@@ -551,7 +551,7 @@ def test_inputs_survive_halving():
 # Why each `while` of the package ends.
 BOUNDED = {
     "simulation/passing.py: bound": "every turn goes one dof up in a tree of dofs",
-    "ad/linked_jacobian.py: sparing": "every turn has twice the room, and vertices are finite",
+    "ad/derivative_tapes.py: sparing": "every turn has twice the room, and vertices are finite",
     "ad/vertex_elimination.py: leaves_no_more": "every turn goes one edge on in those of a vertex",
     "studies/sensitivities/saddles.py: passes": "every turn is a pass, at most MOST_PASSES of them",
     "semirecursive/near_pairs.py: order_partners": "every turn goes one pair back in those of one ball",
@@ -573,7 +573,7 @@ BOUNDED = {
     "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "errors.py: warn": "up the frames of the call",
-    "ad/branches.py: place_of_condition": "up the frames of the call",
+    "ad/trace.py: place_of_condition": "up the frames of the call",
     "system/recorded_laws.py: error_location": "up the frames of an exception",
     "simulation/access.py: is_inside": "up the frames of the call",
     "results/tables.py: check_column": "every turn takes a page, and pages have bytes",

@@ -20,7 +20,7 @@ from bench.campaigns.driven_designs import mechanism
 from bench.measures.complex_steps import errors
 from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
-from rtmbs.ad import linked_jacobian
+from rtmbs.ad import derivative_tapes
 from rtmbs.errors import InputError, StartError, StepError
 from rtmbs.studies.sensitivities import sensitivity
 from rtmbs.studies.sensitivities.parameters import ModelNumber, model_numbers
@@ -29,7 +29,7 @@ ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the diffe
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model
 COMPLEX_STEPS = 3
 KINDS = 3  # of mechanisms that take turns
-USUAL, SAVED = sensitivity.REVERSE_FROM, linked_jacobian.SAVED
+USUAL, SAVED = sensitivity.REVERSE_FROM, derivative_tapes.SAVED
 AGREED = 1e-10  # of the largest derivative by a parameter: adjoint in segments, and direct method
 STEPS = 40
 ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their own error
@@ -57,7 +57,7 @@ def tried(cases: int, seed: int, method: Any, sharp: Any) -> Tally:
     tally = Tally()
     for case in range(seed, seed + cases):
         sensitivity.REVERSE_FROM = 0 if case // KINDS % 2 else USUAL
-        linked_jacobian.SAVED = -(10**9) if case // KINDS % 4 < 2 else SAVED
+        derivative_tapes.SAVED = -(10**9) if case // KINDS % 4 < 2 else SAVED
         try:
             of_kind = (compared, compared_by_gravity, compared_by_design)[case % KINDS]
             worst, name, apart = of_kind(case, sharp if case % KINDS == KINDS - 1 else method)
@@ -86,7 +86,7 @@ def tried(cases: int, seed: int, method: Any, sharp: Any) -> Tally:
             tally.fail(f"seed {case}: adjoint and direct method are {apart:.2g} apart")
         else:
             tally.fail(f"seed {case}: {name} is {worst:.2g} off")
-    sensitivity.REVERSE_FROM, linked_jacobian.SAVED = USUAL, SAVED
+    sensitivity.REVERSE_FROM, derivative_tapes.SAVED = USUAL, SAVED
     return tally
 
 

@@ -9,7 +9,6 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "branches": ["record_branches"],
         "derivative_tapes": ["SparseJacobian", "gradient_tape", "sparse_jacobian", "tangent_tape"],
         "errors": [
             "DerivativeError",
@@ -21,12 +20,19 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "evaluator": ["Evaluator"],
         "function_sources": ["Autograd", "ComplexStep", "Derivatives", "FiniteDifference"],
-        "lanes": ["LANES", "LaneProgram", "Member", "evaluate_lanes", "lane_memory", "lane_program", "no_lanes"],
         "program": ["Program", "evaluate", "lowered", "memory_of"],
+        "simd_programs": [
+            "LANES",
+            "LaneProgram",
+            "Member",
+            "evaluate_lanes",
+            "lane_memory",
+            "lane_program",
+            "no_lanes",
+        ],
         "sources": ["SOURCES", "check_derivatives", "derivatives"],
-        "switching": ["switching_tape"],
-        "tape": ["Tape", "joined", "part_of"],
-        "trace": ["Trace", "Traced", "warm_up"],
+        "tape": ["Tape", "joined", "part_of", "switching_tape"],
+        "trace": ["Trace", "Traced", "record_branches", "warm_up"],
         "traced": ["Namespace", "recorder"],
     },
 )

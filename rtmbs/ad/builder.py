@@ -16,8 +16,8 @@ import numpy as np
 from numpy import int64
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.open_tape import LARGEST, too_large
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
+from rtmbs.ad.traced import LARGEST, too_large
 from rtmbs.jit.compiled import kernel
 
 Array = Any

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import operations
-from rtmbs.ad.open_tape import OpenTape
-from rtmbs.ad.traced import FUNCTIONS, REDUCTIONS, UNIVERSAL, TracedArray, steps
+from rtmbs.ad.traced import FUNCTIONS, REDUCTIONS, UNIVERSAL, OpenTape, TracedArray, steps
 
 Rule = Callable[..., TracedArray]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.open_tape import Ids
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.ad.tape import Tape
+from rtmbs.ad.traced import Ids
 from rtmbs.jit.compiled import coarse_kernel, kernel
 from rtmbs.jit.struct import struct
 

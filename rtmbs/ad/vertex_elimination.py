@@ -22,7 +22,7 @@ import numpy as np
 from numpy import int64
 
 from rtmbs.ad.builder import ONE
-from rtmbs.ad.open_tape import LARGEST, Ids, too_large
+from rtmbs.ad.traced import LARGEST, Ids, too_large
 from rtmbs.jit.compiled import kernel
 
 Array = Any

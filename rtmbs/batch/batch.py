@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.batch.arrays import as_numbers, inputs_of, one_step, plan_of, room_of
-from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
+from rtmbs.batch.copies import (
+    NO_LAYOUT,
+    OwnLayout,
+    Workers,
+    as_numbers,
+    check_same_structure,
+    copies_of,
+    inputs_of,
+    layout_of,
+    merged,
+    one_step,
+    plan_of,
+    room_of,
+    state_row,
+    with_mass,
+    write_row,
+)
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
-from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
 from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.core.bounds import BEYOND

@@ -8,8 +8,8 @@ the tangent stays. It begins at ``base``, whatever was evaluated before, so that
 
 import numpy as np
 
-from rtmbs.ad.lanes import evaluate_lanes
 from rtmbs.ad.program import evaluate
+from rtmbs.ad.simd_programs import evaluate_lanes
 from rtmbs.jit.compiled import inner_kernel, kernel
 
 ROUNDS = 40  # of Newton's iteration

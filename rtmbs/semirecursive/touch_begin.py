@@ -7,7 +7,7 @@ one in the bristle. Here the touch is found on the cubic between both ends, and 
 import numpy as np
 from numpy import exp
 
-from rtmbs.ad.lanes import evaluate_lanes
+from rtmbs.ad.simd_programs import evaluate_lanes
 from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
 from rtmbs.semirecursive.force_kernels import set_inputs

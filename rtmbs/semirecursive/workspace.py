@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
+from rtmbs.ad.simd_programs import lane_memory
 from rtmbs.jit.struct import struct
 from rtmbs.system.contact_tables import COLUMNS, states_of_sets
 from rtmbs.system.law_tables import BEGINS, COUNT, LOOKS, slopes_of

@@ -1,6 +1,6 @@
 """Runs with a tolerance by extrapolated midpoint steps, which estimate their errors and end at kinks (METHODS 6.10).
 
-A recorded law switches where one of its switching functions changes sign (``ad/switching.py``). A step that holds
+A recorded law switches where one of its switching functions changes sign (``ad/tape.py``). A step that holds
 such a time, located on dense output, is taken again so that it ends there: then every step sees a smooth force.
 """
 

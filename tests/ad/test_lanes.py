@@ -58,7 +58,7 @@ def separately(found, x, p, m):
 
 @pytest.mark.parametrize("count", [2, 4, 8, 9, 20])
 def test_lanes_are_those_of_each_function(count, monkeypatch):
-    monkeypatch.setattr("rtmbs.ad.lanes.WORTH", np.inf)
+    monkeypatch.setattr("rtmbs.ad.simd_programs.WORTH", np.inf)
     tapes = [tape(0.3 + 0.1 * i) for i in range(count)] + [tape(0.7, other=True), tape(0.9, other=True)]
     found, (n, k, m) = members(tapes)
     lanes = lane_program(found, n, k)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs.ad import linked_jacobian as own
+from rtmbs.ad import derivative_tapes as own
+from rtmbs.ad.derivative_tapes import linked_jacobian
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.linked_jacobian import linked_jacobian
 from rtmbs.ad.trace import record
 
 N, M = 12, 14

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rtmbs.ad import builder as building
-from rtmbs.ad import open_tape
 from rtmbs.ad import operations as o
+from rtmbs.ad import traced
 from rtmbs.ad.builder import PER_EMIT, PER_POWER, Builder, constant, emit, emit_power, emit_select, new_builder, step
 from rtmbs.ad.derivative_tapes import ORDERS, sparse_jacobian
 from rtmbs.ad.errors import TapeSizeError
@@ -146,7 +146,7 @@ def test_a_tape_that_grows_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(building, "LARGEST", 1000)
     with pytest.raises(TapeSizeError, match="more than 1,000 steps"):
         sparse_jacobian(long)
-    assert open_tape.LARGEST < 1 << 30, "a literal is twice a step, in 32 bits"
+    assert traced.LARGEST < 1 << 30, "a literal is twice a step, in 32 bits"
 
 
 def test_one_order_that_grows_too_large_leaves_the_others(monkeypatch):

@@ -36,10 +36,10 @@ class Projections:
 
     # ---- programs ---------------------------------------------------------------------------------------------------
 
-    def matrix(self, ways: Ways) -> JacobianProgram:
-        """Return the program of A and Phi_z at an iterate, given x, its increment and states.
+    def matrix(self, ways: Ways, whole: bool) -> JacobianProgram:
+        """Return the program of [A, Phi_z^T] at an iterate, given x, its increment and states.
 
-        It gives q4 (M zdd - Q) and Phi too. ``ways`` are those of the called laws there.
+        ``whole`` asks for Phi_z below it too, and for q4 (M zdd - Q) and Phi. ``ways`` are those of the called laws.
         """
         tape = self.tape
         n, m, ns = tape.n, tape.m, tape.ns
@@ -51,6 +51,8 @@ class Projections:
             row, known, none = self.row(x, parts["known"], w)
             at = *tape.iterate(parts["inc"], x), parts["s"], ways
             out = [tape.with_reactions(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
+            if not whole:
+                return XP.concatenate(out)
             out += tape.rows(
                 lambda: XP.sum(page_terms.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1)
             )
@@ -59,7 +61,7 @@ class Projections:
             out += tape.rows(lambda: page_terms.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
-        return tape.program(("matrix", ways), found, n + ns + m, given.size)
+        return tape.program(("matrix", ways, whole), found, n + ns + m, given.size)
 
     @property
     def rates(self) -> JacobianProgram:
@@ -136,16 +138,14 @@ class Projections:
         """Project rates and accelerations, and fill in their multipliers and changes of states."""
         tape, (inc, zd1) = self.tape, end
         n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
-        upper, _, _ = self.saddles(x, at[0], at[1], known)
-        of_motion = int(np.searchsorted(upper.row, size))  # entries, in rows before those of loops
+        upper, _ = self.entries(x, at[0], at[1], known, False)
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
         row, column = np.divmod(self.ending.place, n)
         soft, corner = np.tile(-SOFT / (tape.q4 * self.alpha), (count, 1)), np.arange(size, size + m)
         lower = entries_of(
             np.concatenate((size + row, corner)), np.concatenate((column, corner)), np.hstack((out[:, 3 * m :], soft))
         )
-        first = (part[..., :of_motion] for part in upper)  # sorted by rows, so those of loops follow
-        S = Entries(*(np.concatenate(parts, axis=-1) for parts in zip(first, lower, strict=True)))
+        S = Entries(*(np.concatenate(parts, axis=-1) for parts in zip(upper, lower, strict=True)))
         right = np.zeros((count, size + m, 2))
         right[:, size:, 0], right[:, size:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
         change = solved(S, size, tape.q4 * self.alpha, tape.redundant, right)
@@ -155,23 +155,28 @@ class Projections:
 
     def saddles(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Entries, Array, Array]:
         """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) with zeros for the states, and Phi at iterates."""
-        size, m = self.tape.n + self.tape.ns, self.tape.m
-        ends = size + m, 2 * size + m, 2 * (size + m)
-        given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), ends[0]))
+        size = self.tape.n + self.tape.ns
+        S, out = self.entries(x, inc, s, known, True)
+        return S, *split(out[:, size + self.tape.m :], size)
+
+    def entries(self, x: Array, inc: Array, s: Array, known: Array, whole: bool) -> tuple[Entries, Array]:
+        """Return [A, Phi_z^T] at iterates, with Phi_z below where it is to be ``whole``, and outputs of its program."""
+        columns = self.tape.n + self.tape.ns + self.tape.m
+        outputs = 2 * columns if whole else columns - self.tape.m
+        given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), columns))
         kinds, which = kinds_of(self.ways(x, inc, known))
-        programs = [self.matrix(tuple(ways.tolist())) for ways in kinds]
+        programs = [self.matrix(tuple(ways.tolist()), whole) for ways in kinds]
         if len(programs) == 1 and np.all(np.diff(programs[0].place) > 0):
             out = programs[0].rows(none, given)
-            S = Entries(*np.divmod(programs[0].place, ends[0]), out[:, ends[2] :])
-            return S, *split(out[:, ends[0] : ends[2]], size)
+            return Entries(*np.divmod(programs[0].place, columns), out[:, outputs:]), out[:, :outputs]
         places = np.unique(np.concatenate([one.place for one in programs]))
-        values, rest = np.zeros((len(x), len(places))), np.zeros((len(x), ends[0]))
+        values, rest = np.zeros((len(x), len(places))), np.zeros((len(x), outputs))
         for k, entries in enumerate(programs):
             own = np.flatnonzero(which == k)
             out = entries.rows(none[own], given[own])
-            values[np.ix_(own, np.searchsorted(places, entries.place))] = out[:, ends[2] :]
-            rest[own] = out[:, ends[0] : ends[2]]
-        return Entries(*np.divmod(places, ends[0]), values), *split(rest, size)
+            values[np.ix_(own, np.searchsorted(places, entries.place))] = out[:, outputs:]
+            rest[own] = out[:, :outputs]
+        return Entries(*np.divmod(places, columns), values), rest
 
     def ways(self, x: Array, inc: Array, known: Array) -> Integers:
         """Return the branches (K, laws) of the Python laws at increments (K, n)."""

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.branches import RecordedPath, path_at
 from rtmbs.ad.interpret import interpreted
 from rtmbs.ad.program import lowered
 from rtmbs.ad.simd_programs import SimdProgram
+from rtmbs.ad.trace import RecordedPath, path_at
 from rtmbs.ad.traced import recorder
 from rtmbs.errors import InputError
 from rtmbs.semirecursive import page as untyped_page

@@ -318,12 +318,26 @@ def add_products(
     own: Saddle, begin: int, end: int, factor: float, x: Array, b: Array, transposed: bool, columns: int
 ) -> None:
     """Add ``factor`` times the products of the entries of some rows and x (n + m, c) to b."""
-    for e in range(own.pointer[begin], own.pointer[end]):
-        i, j, value = own.row[at(e)], own.column[at(e)], factor * own.value[at(e)]
-        if transposed:
-            i, j = j, i
-        for c in range(columns):
-            b[at(i), c] += value * x[at(j), c]
+    row, column, value, pointer = own.row, own.column, own.value, own.pointer
+    if transposed or columns > FEW:
+        for e in range(pointer[begin], pointer[end]):
+            i, j, product = row[at(e)], column[at(e)], factor * value[at(e)]
+            if transposed:
+                i, j = j, i
+            for c in range(columns):
+                b[at(i), c] += product * x[at(j), c]
+        return
+    last = columns - 1  # sums of a row stay in registers: each would wait for the one before in memory
+    for i in range(begin, end):
+        one, other = b[at(i), 0], b[at(i), last]
+        for e in range(pointer[at(i)], pointer[at(i + 1)]):
+            j, product = column[at(e)], factor * value[at(e)]
+            one += product * x[at(j), 0]
+            if last > 0:
+                other += product * x[at(j), last]
+        b[at(i), 0] = one
+        if last > 0:
+            b[at(i), last] = other
 
 
 @inlined_kernel
@@ -348,16 +362,21 @@ def weigh(own: Saddle, left: Array, right: Array, transposed: bool, columns: int
 @inlined_kernel
 def add_lower(own: Saddle, x: Array, b: Array, transposed: bool, columns: int) -> None:
     """Add P x in the rows of loops of b, x with its last row first; of the transpose P is B^T."""
-    n, size = own.facts[0], len(own.factor)
-    begin = 0 if transposed else own.pointer[n]
-    for one in range(begin, own.facts[LOADED] if transposed else own.pointer[size]):
-        e = own.loaded[at(one)] if transposed else one
-        k, j = own.row[at(e)], own.column[at(e)]
-        if transposed:
-            k, j = j, k
-        if j < n:
+    n, size, row, column, value = own.facts[0], len(own.factor), own.row, own.column, own.value
+    if transposed:
+        for one in range(own.facts[LOADED]):
+            e = own.loaded[at(one)]
+            k, j = column[at(e)], row[at(e)]
             for c in range(columns):
-                b[at(k), c] += own.value[at(e)] * x[at(n - 1 - j), c]
+                b[at(k), c] += value[at(e)] * x[at(n - 1 - j), c]
+        return
+    for k in range(n, size):
+        for c in range(columns):
+            total = b[at(k), c]
+            for e in range(own.pointer[at(k)], own.pointer[at(k + 1)]):
+                if column[at(e)] < n:
+                    total += value[at(e)] * x[at(n - 1 - column[at(e)]), c]
+            b[at(k), c] = total
 
 
 @inner_kernel
@@ -437,17 +456,21 @@ def solve_lu(own: Saddle, n: int, b: Array, first: int, columns: int) -> None:
             for c in range(columns):
                 b[first + i, c] *= own.inverse[i]
         return
-    for c in range(columns):
-        for i in range(n):
-            total = b[first + i, c]
-            for e in range(ends[2 * i], ends[2 * i + 1]):
-                total -= numbers[at(e)] * b[at(first + places[at(e)]), at(c)]
-            b[first + i, c] = total
-        for i in range(n - 1, -1, -1):
-            total = b[first + i, c]
-            for e in range(ends[2 * i + 1], ends[2 * i + 2]):
-                total -= numbers[at(e)] * b[at(first + places[at(e)]), at(c)]
-            b[first + i, c] = total * own.inverse[i]
+    last = columns - 1  # two sums at once: each product waits for the one before in its own
+    for i in range(n):
+        one, other = b[first + i, 0], b[first + i, last]
+        for e in range(ends[2 * i], ends[2 * i + 1]):
+            number, j = numbers[at(e)], first + places[at(e)]
+            one -= number * b[at(j), 0]
+            other -= number * b[at(j), last]
+        b[first + i, 0], b[first + i, last] = one, other
+    for i in range(n - 1, -1, -1):
+        one, other = b[first + i, 0], b[first + i, last]
+        for e in range(ends[2 * i + 1], ends[2 * i + 2]):
+            number, j = numbers[at(e)], first + places[at(e)]
+            one -= number * b[at(j), 0]
+            other -= number * b[at(j), last]
+        b[first + i, 0], b[first + i, last] = one * own.inverse[i], other * own.inverse[i]
 
 
 @inner_kernel

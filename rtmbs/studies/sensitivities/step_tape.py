@@ -15,9 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
+from rtmbs.ad.derivative_tapes import gradient_tape, linked_jacobian, sparse_jacobian, tangent_tape
 from rtmbs.ad.interpret import interpreted
-from rtmbs.ad.linked_jacobian import linked_jacobian
 from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record

@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from bench.measures.complex_steps import CASES, errors
-from rtmbs.ad import linked_jacobian
+from rtmbs.ad import derivative_tapes
 from rtmbs.studies.sensitivities.sensitivity import RECORDED
 from tests.studies.sensitivities.cases import differences, error, sprung_rocker
 
@@ -13,7 +13,7 @@ from tests.studies.sensitivities.cases import differences, error, sprung_rocker
 @pytest.fixture
 def always(monkeypatch):
     """Take links wherever they go."""
-    monkeypatch.setattr(linked_jacobian, "SAVED", -(10**9))
+    monkeypatch.setattr(derivative_tapes, "SAVED", -(10**9))
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])
@@ -21,7 +21,7 @@ def test_links_are_entries(method, monkeypatch):
     by = ["spring.stiffness", "A.rate", "gravity"]
     found = []
     for saved in (10**9, -(10**9)):
-        monkeypatch.setattr(linked_jacobian, "SAVED", saved)
+        monkeypatch.setattr(derivative_tapes, "SAVED", saved)
         sim = rtmbs.Simulation(sprung_rocker().compile(), h=2e-3)
         found.append(rtmbs.sensitivity(sim, 0.05, of=["tip.position", "C.reaction"], by=by, method=method).jacobian)
     assert error(found[1], found[0]) < 1e-10
