@@ -76,9 +76,9 @@ def count_of(sim: Simulation, span: float, tolerance: float) -> int:
         taken += 1
         return step()
 
-    def many(rows: object) -> object:
+    def many(rows: object, *how: object, **others: object) -> object:
         nonlocal taken
-        done, failed = chunk(rows)  # type: ignore[arg-type]
+        done, failed = chunk(rows, *how, **others)  # type: ignore[arg-type]
         taken += done + failed
         return done, failed
 
