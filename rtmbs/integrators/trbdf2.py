@@ -21,28 +21,34 @@ from rtmbs.integrators.contract import (
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.newton import (
     FAR,
+    FOUND,
     GAMMA,
     MOST_EVALUATIONS,
     NEWER,
     OLDER,
     ahead_of_stage,
     ahead_of_step,
+    slack,
     starts_stiffly,
 )
 from rtmbs.integrators.penalty_trapezoidal import FREED, PROJECTIONS_SCALED, RELATIVE
-from rtmbs.integrators.projection import project_velocities
+from rtmbs.integrators.projection import largest, project_velocities
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     ADAPTIVE,
     BY_SLOPE,
     EVERY_ITERATION,
+    FACTORISATIONS,
+    FORCES,
     INERTIA,
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
+    LEFT,
     LOOP_TOLERANCE,
     MAX_ITERATIONS,
     MOST_TRIES,
     NEAR_SINGULAR,
+    OPEN,
     POSITION_VIOLATION,
     RESTING,
     STATS_SIZE,
@@ -109,6 +115,21 @@ class Stage(TrapezoidalStep):
             outcome, increment = self.plain(past)  # so that a report tells of it
         return outcome, increment
 
+    def yields(self, new: StateArrays) -> bool:
+        """True when loops of the finished step yield so far that multipliers miss their bound, or may (METHODS 1.12).
+
+        Raises NotFinite.
+        """
+        if not self.equations.m or not slack(self.settings, self.stats):
+            return False
+        self.equations.close(new.z, new.R0)
+        self.stats[FACTORISATIONS] += 1
+        try:
+            self.equations.factor_mass_metric(0.25 * self.settings.h**2)
+            return not self.yielding(new) <= FOUND
+        except SingularTangent:
+            return True
+
     def plain(self, past: StateArrays) -> tuple[Outcome, Array]:
         """Take the plain iteration; a factor that is none is a failure of it."""
         try:
@@ -164,7 +185,8 @@ class TRBDF2Step:
         z, zd, _ = stage.iterate_at(way, past)
         Phi = equations.close(z, old.R0)
         stage.note(Phi, POSITION_VIOLATION)
-        if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= LOOP_TOLERANCE:
+        self.stats[OPEN] = largest(Phi, settings)
+        if not self.stats[OPEN] <= LOOP_TOLERANCE:
             return Outcome.LOOP_OPEN
         zd, Phid, _ = project_velocities(equations, settings, old, z, zd, self.stats)
         stage.note(Phid, VELOCITY_VIOLATION)
@@ -470,8 +492,7 @@ class TRBDF2(Method):
         """
         done = complete_step(equations, old, new)
         if done.outcome is Outcome.CONVERGED:
-            near = work.stats[NEAR_SINGULAR] > 0.0 and outcome is Outcome.CONVERGED
-            done = done._replace(outcome=Outcome.NEAR_SINGULAR if near else outcome)
+            done = done._replace(outcome=judged(equations, work, new, outcome))
         told = report_of(work.stats, done.outcome, new.t, dense=equations.solver.pivoted, worst=done.worst)
         return told._replace(
             acceleration_violation=done.acceleration_violation,
@@ -488,3 +509,19 @@ def follow_step(method: TRBDF2, equations: Equations, work: Work, state: State) 
     if GAMMA * state.h != work.settings.h:
         work.settings = work.settings._replace(h=GAMMA * float(state.h))
         work.alpha = penalty_factors(equations, GAMMA * state.h, method.c, None)
+
+
+def judged(equations: Equations, work: Work, new: State, outcome: Outcome) -> Outcome:
+    """NEAR_SINGULAR or UNBALANCED in place of CONVERGED where loops lose a direction, or yield too far."""
+    if outcome is not Outcome.CONVERGED:
+        return outcome
+    if work.stats[NEAR_SINGULAR] > 0.0:
+        return Outcome.NEAR_SINGULAR
+    try:
+        with np.errstate(all="ignore"):
+            yields = Stage(equations, work.settings, work.stats).yields(arrays_of(new))
+    except NotFinite:
+        return Outcome.NOT_FINITE
+    if yields:
+        work.stats[LEFT] = FORCES
+    return Outcome.UNBALANCED if yields else outcome

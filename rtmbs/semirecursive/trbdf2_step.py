@@ -9,19 +9,32 @@ from typing import Any, NamedTuple
 
 from numpy import zeros
 
-from rtmbs.integrators.newton import GAMMA, NEWER, OLDER, STIFFER, ahead_of_stage, ahead_of_step, starts_stiffly
+from rtmbs.integrators.newton import (
+    FOUND,
+    GAMMA,
+    NEWER,
+    OLDER,
+    STIFFER,
+    ahead_of_stage,
+    ahead_of_step,
+    slack,
+    starts_stiffly,
+)
 from rtmbs.integrators.settings import (
     FACTORISATIONS,
     FIRST_CORRECTION,
+    FORCES,
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
+    LEFT,
     NEAR_SINGULAR,
+    OPEN,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
     VELOCITY_VIOLATION,
     StateArrays,
 )
-from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.closures import evaluate_closures
@@ -35,6 +48,7 @@ from rtmbs.semirecursive.machine_code import (
     NOT_CONVERGED,
     NOT_FINITE,
     SMALL_PIVOT,
+    UNBALANCED,
     UNFINISHED,
     accepted,
 )
@@ -44,12 +58,22 @@ from rtmbs.semirecursive.passes import commit_rotations, forward_positions, forw
 from rtmbs.semirecursive.projection_kernels import (
     NO_FACTOR,
     factor_copy,
+    factor_mass_metric,
     in_range,
     note_violation,
     project_velocities,
     relative_violation,
+    yielding_error,
 )
-from rtmbs.semirecursive.step import copy_rotations, correct, set_iterate, start_stats, startable, state_in_row
+from rtmbs.semirecursive.step import (
+    copy_rotations,
+    correct,
+    fastest,
+    set_iterate,
+    start_stats,
+    startable,
+    state_in_row,
+)
 from rtmbs.semirecursive.touch_begin import begin_bristles
 
 Array = Any
@@ -150,7 +174,8 @@ def close_step(tables, lu, work, settings, alpha, u, old, new, ws, stage, stats)
     forward_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
-    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+    stats[OPEN] = relative_violation(ws.Phi, settings.scale)
+    if not stats[OPEN] <= settings.loop_tolerance:
         return LOOP_OPEN
     if project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, stats) == NO_FACTOR:
         return SMALL_PIVOT
@@ -187,7 +212,26 @@ def finish_step(tables, lu, work, settings, alpha, weight, u, old, new, ws, own,
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
     if not (numbers and in_range(new.s) and in_range(new.sd)):
         return NOT_FINITE
-    return CONVERGED if settled else NOT_CONVERGED
+    if not settled:
+        return NOT_CONVERGED
+    if stats[NEAR_SINGULAR] > 0.0 or not slack(settings, stats):
+        return CONVERGED
+    return look_at_yielding(tables, lu, work, settings, alpha, u, new, ws, stats)
+
+
+@coarse_inner_kernel
+def look_at_yielding(tables, lu, work, settings, alpha, u, new, ws, stats):
+    """UNBALANCED in place of CONVERGED where loops yield so far that multipliers miss their bound (METHODS 1.12)."""
+    evaluate_boundary(tables, new.z, new.R0, u, ws)
+    if factor_mass_metric(tables, lu, work, alpha, 0.25 * settings.h * settings.h, ws, stats) != 0:
+        return SMALL_PIVOT
+    found = yielding_error(tables, lu, work, settings, alpha, u, new, fastest(settings, new), ws, stats)
+    if found == NO_FACTOR:
+        return SMALL_PIVOT
+    if found <= FOUND:
+        return CONVERGED
+    stats[LEFT] = FORCES
+    return UNBALANCED if found > FOUND else NOT_FINITE
 
 
 @coarse_kernel
@@ -213,12 +257,14 @@ def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, 
             ending = second_stage(tables, lu, work, settings, alpha, u, before, ws, stage, stats)
         if accepted(ending):
             finished = finish_step(tables, lu, work, settings, alpha, weight, u, before, new, ws, own, stage, stats)
-            if finished != CONVERGED:
+            if finished not in (CONVERGED, UNBALANCED):
                 ending = finished
             elif stats[NEAR_SINGULAR] > 0.0 and ending == CONVERGED:
                 ending = NEAR
             elif first == UNFINISHED:
                 ending = first
+            elif ending == CONVERGED:
+                ending = finished
         if not accepted(ending):
             return ending, k
         if ticks() - begun > budget:
