@@ -251,7 +251,8 @@ class Batch(StrictAttributes):
         counts = {name: np.zeros(n, np.int64) for name in counted}
         return CopyRun(
             given=given, slot=slots, timed=timed, timed_slot=slot, group=group, held=held, plan=plan, points=points,
-            moving=np.array([int(moving), int(len(points) > 1), int(accelerating)]), out=out, **counts,
+            moving=np.array([int(moving), int(len(points) > 1), int(accelerating)]), out=out,
+            known=np.zeros_like(self._copies.u), **counts,
         )  # fmt: skip
 
     def _timed_rows(self, steps: int) -> tuple[Integers, Array, Integers, Integers]:
@@ -341,7 +342,7 @@ class Batch(StrictAttributes):
             self._solve_accelerations(i)
             run.followed[i] = 1
         else:
-            outcome = self._step_alone(i, int(run.taken[i]), bool(run.changed[i]))
+            outcome = self._step_alone(i, int(run.taken[i]), run.known[i] if run.changed[i] else None)
             if outcome in TAKEN:
                 run.taken[i] += 1
                 run.unread[i] = 1
@@ -368,19 +369,19 @@ class Batch(StrictAttributes):
             copies.s[i].copy(), copies.sd[i].copy(),
         )  # fmt: skip
 
-    def _load(self, i: int, ahead: int = 0, changed: bool = False) -> None:
-        """Let the Simulation of single steps stand where copy ``i`` does; ``changed``: its accelerations do not."""
+    def _load(self, i: int, ahead: int = 0, known: Array | None = None) -> None:
+        """Let the Simulation of single steps stand where copy ``i`` does; accelerations are of ``known`` inputs."""
         store = store_of(self._sim)
         state = self._state_of(i, ahead)
         if self._layout.fields:
             self._take_system(self._system_of(i), i)
-        begun = np.full_like(state.u, np.nan) if changed else None
+        begun = None if known is None else known.copy()
         vars(store).update(states=state_pair(state), ramps=NO_RAMPS, begun=begun, shown=None, checked=[])
         store.restart_method()
 
-    def _step_alone(self, i: int, ahead: int, changed: bool) -> Outcome:
+    def _step_alone(self, i: int, ahead: int, known: Array | None) -> Outcome:
         """Take a step of copy ``i`` as a Simulation does, with its further tries; its state stays when that fails."""
-        self._load(i, ahead, changed)
+        self._load(i, ahead, known)
         report = self._sim.step()
         if report.outcome in TAKEN:
             write_row(self._copies, i, store_of(self._sim).states[0])

@@ -62,6 +62,7 @@ class CopyRun(NamedTuple):
     unread: Array  # (n,) int64: 1 where the channels of the last step are not written yet
     followed: Array  # (n,) int64: 1 where the accelerations are those of the inputs of the next step already
     changed: Array  # (n,) int64: 1 where the inputs of a step were taken, and accelerations are of those before
+    known: Array  # (n, nu) inputs that accelerations were those of before the inputs of a step were taken
     reason: Array  # (n,) int64: why the copy stands where it is
     ending: Array  # (n,) int64: exit code of its last step
 
@@ -120,6 +121,13 @@ def take_inputs(copies, run, i, k):
             copies.u[i, run.slot[c]] = run.given[i, k, c]
             changed = 1
     return changed
+
+
+@inner_kernel
+def keep_inputs(copies, run, i):
+    """Remember the inputs of copy ``i``, before those of a step are taken."""
+    for c in range(run.known.shape[1]):
+        run.known[i, c] = copies.u[i, c]
 
 
 @inner_kernel
@@ -277,12 +285,12 @@ def follow_explicit(tables, lu, work, settings, ws, room, copies, i, u, bench, n
 
 
 @inner_kernel
-def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit, changed, never):
+def take_trapezoidal(tables, lu, work, settings, ws, copies, run, i, bench, limit, changed, never):
     """Take a step of the trapezoidal rule, behind ``changed`` inputs or not; returns how it ended."""
-    old, row = state_of(copies, i), next_row(bench)
+    old, row, u, known = state_of(copies, i), next_row(bench), copies.u[i], run.known[i]
     if changed:
-        return take_changed_step(tables, lu, work, settings, copies.alpha[i], copies.u[i], old, row, ws, limit)
-    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, copies.u[i], never)
+        return take_changed_step(tables, lu, work, settings, copies.alpha[i], u, known, old, row, ws, limit)
+    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, u, known, never)
     return ending
 
 
@@ -344,11 +352,12 @@ def step_copies(tables, lu, work, settings, ws, room, copies, run, bench, which,
         i = which[j]
         begin_copy(tables, work, ws, copies, run, bench, i)
         for k in range(run.taken[i], run.given.shape[1]):
+            keep_inputs(copies, run, i)
             run.changed[i] = must_follow(copies, run, i, k)
             if run.changed[i] < 0 or not begin_copy_step(copies, run, bench, i, k, True):
                 break
             changed = run.changed[i] > 0
-            ending = take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit, changed, never)
+            ending = take_trapezoidal(tables, lu, work, settings, ws, copies, run, i, bench, limit, changed, never)
             if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
                 break
         if ticks() - begun > budget:

@@ -82,12 +82,16 @@ def take_step(it):
     if len(it.turns) > 0:
         note_turns(it, old.R0, old.z, it.u, it.turns)
     if inputs_changed(it):
-        ending = take_changed_step(it.tables, it.lu, it.work, it.settings, it.alpha, it.u, old, row, it.ws, NO_LIMIT)
+        ending = take_changed_step(
+            it.tables, it.lu, it.work, it.settings, it.alpha, it.u, it.begun_u, old, row, it.ws, NO_LIMIT
+        )
         if ending == NOT_FOLLOWED:
             return ending
         old = begun_of(old, it.ws)
     else:
-        ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT, it.u, False)
+        ending, _ = march(
+            it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT, it.u, it.begun_u, False
+        )
     if may_retry(ending, it.settings):
         ending = retry(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws)
     if accepted(ending) and len(it.turns) > 0 and half_turn(it):

@@ -581,7 +581,9 @@ class Method(Protocol):
             Outcome, counts and violations of the step.
         """
 
-    def advance_changed(self, equations: Equations, work: Any, old: State, new: State) -> StepReport | None:
+    def advance_changed(
+        self, equations: Equations, work: Any, known: Array, old: State, new: State
+    ) -> StepReport | None:
         """Take a step as ``advance`` does, from a State whose inputs have changed and whose accelerations have not.
 
         Parameters
@@ -590,6 +592,8 @@ class Method(Protocol):
             Equations of motion of the System.
         work : object
             Object that ``start`` returned.
+        known : ndarray
+            Inputs (nu,) that the accelerations are those of; not a number where they are not known.
         old : State
             State at the beginning of the step, read only; accelerations, multipliers, rates of force states and memory
             are those of other inputs.

@@ -66,8 +66,8 @@ class Fused(Protocol):
     def follow(self, settings: Settings, state: StateArrays, u: Array, push: bool) -> bool:
         """Let accelerations of ``state`` follow ``u``, and with ``push`` balances; False when accelerations did not."""
 
-    def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
-        """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""
+    def take_changed(self, settings: Settings, u: Array, known: Array, old: StateArrays, row: Chunk) -> Outcome | None:
+        """Take one step from ``old``, whose accelerations are of ``known``, not of ``u``; None where that failed."""
 
     @property
     def groups(self) -> Any:
@@ -343,7 +343,9 @@ class PenaltyTrapezoidal(Method):
                 )
         return self.readable(equations, work, old, new)
 
-    def advance_changed(self, equations: Equations, work: Work, old: State, new: State) -> StepReport | None:
+    def advance_changed(
+        self, equations: Equations, work: Work, known: Array, old: State, new: State
+    ) -> StepReport | None:
         """Let the Newton matrix of a step answer the forces that changed inputs leave over at its start."""
         equations.u, equations.alpha = new.u, new.memory["alpha"]
         if new.h != work.settings.h:
@@ -353,7 +355,7 @@ class PenaltyTrapezoidal(Method):
             return None
         if new.u.size and not max(np.abs(new.u).max(), np.abs(old.u).max()) <= BEYOND:
             return None
-        outcome = fused.take_changed(work.settings, old.u, arrays_of(old), one_row_chunk(new, work.stats))
+        outcome = fused.take_changed(work.settings, old.u, known, arrays_of(old), one_row_chunk(new, work.stats))
         return None if outcome is None else report_of(work.stats, outcome, new.t_ref + new.k * new.h, fused.tick)
 
     def takes_many(self, equations: Equations) -> bool:

@@ -72,11 +72,11 @@ class FusedKernel:
         """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
         given = (tables, lu, work, settings, alpha)
         if self.march is None:
-            self.march = entry_for(march, (*given, old, chunk, ws, budget, chunk.u[0], False))
+            self.march = entry_for(march, (*given, old, chunk, ws, budget, chunk.u[0], chunk.u[0], False))
             if settings.fixed_iterations and settings.tries:
                 self.look_up_retry((*given, old, chunk, ws))
         begun = time.perf_counter()
-        ending, done = self.march(*given, old, chunk, ws, budget, chunk.u[0], False)
+        ending, done = self.march(*given, old, chunk, ws, budget, chunk.u[0], chunk.u[0], False)
         while may_retry(ending, settings):
             before = row_of(chunk, done - 1) if done else old
             ending = self.try_further(given, before, chunk_from(chunk, done, 1), ws, budget)
@@ -87,7 +87,7 @@ class FusedKernel:
             if done == len(chunk.stats) or left <= 0:
                 break
             before, rest = row_of(chunk, done - 1), chunk_from(chunk, done)
-            ending, more = self.march(*given, before, rest, ws, left, rest.u[0], False)
+            ending, more = self.march(*given, before, rest, ws, left, rest.u[0], rest.u[0], False)
             done += more
         return ending, done
 
@@ -103,12 +103,12 @@ class FusedKernel:
             return ending
         assert self.march is not None
         spent = row.stats[0, WORK]
-        ending, _ = self.march(*given, old, row, ws, budget, row.u[0], False)
+        ending, _ = self.march(*given, old, row, ws, budget, row.u[0], row.u[0], False)
         row.stats[0, WORK] += spent
         return ending
 
     def take_changed(self, arguments: tuple[Any, ...]) -> int:
-        """Take one step with changed inputs, by ``input_jump.take_changed_step``; returns how it ended."""
+        """Take one step with changed inputs, by ``step.take_changed_step``; returns how it ended."""
         if self.changed is None:
             with announced():
                 self.changed = entry_for(take_changed_step, arguments)
@@ -172,11 +172,11 @@ class FusedSteps:
         given = (equations.tables, equations.lu, equations.work)
         return self.follow_kernel(*given, settings, u, state, equations.ws, push)
 
-    def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
-        """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""
+    def take_changed(self, settings: Settings, u: Array, known: Array, old: StateArrays, row: Chunk) -> Outcome | None:
+        """Take one step from ``old``, whose accelerations are of ``known``, not of ``u``; None where that failed."""
         equations = self.equations
         given = (equations.tables, equations.lu, equations.work, settings, equations.alpha)
-        code = self.kernel.take_changed((*given, u, old, row, equations.ws, self.budget))
+        code = self.kernel.take_changed((*given, u, known, old, row, equations.ws, self.budget))
         return OUTCOMES[code] if code in ACCEPTED else None
 
     @property

@@ -9,7 +9,8 @@ the forces that are left over. Where loops hold a direction so softly that the p
 solves instead.
 
 A step needs less: it begins with the accelerations before the change, and its first Newton matrix answers the forces
-that the change leaves over, ``answer_jump``.
+that the change leaves over, ``answer_jump``. Where nothing but forces read the changed inputs, these are the difference
+of two sums of forces, and nothing else is evaluated.
 """
 
 from collections.abc import Callable
@@ -18,16 +19,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.forces.register import KINDS
 from rtmbs.integrators.settings import KEPT, OWN, Settings, StateArrays
 from rtmbs.jit.compile_progress import announced
-from rtmbs.jit.compiled import coarse_kernel, entry_for, inner_kernel
+from rtmbs.jit.compiled import coarse_kernel, entry_for, inner_kernel, merged_kernel
 from rtmbs.numerics.linear.sparse_lu import factor, solve
-from rtmbs.semirecursive.balance import hold_energies
+from rtmbs.numerics.spatial import add6, scale6
+from rtmbs.semirecursive.balance import component_of, hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
-from rtmbs.semirecursive.closures import closure_accelerations
+from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
+from rtmbs.semirecursive.force_kernels import apply_wrench, chain, named
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics, mass_times
+from rtmbs.semirecursive.passes import (
+    forward_accelerations,
+    forward_positions,
+    forward_velocities,
+    inverse_dynamics,
+    mass_times,
+    place_inertias,
+)
 from rtmbs.semirecursive.projection_kernels import in_range, keep_Phi_z, largest_rate
 from rtmbs.system.tables import GRAVITY_SLOT
 
@@ -44,6 +55,7 @@ LITTLE = 1e-5  # of the acceleration of a coordinate: what its answers may be le
 FAINT = 1e-8  # of the first answer of all: what others may be left to give where a coordinate is not stiff
 STIFF = 0.1  # of the answer before: more is left by a coordinate that is stiff
 ENOUGH, GO_ON, TOO_SLOW = 0, 1, 2
+OF_JOINT = 4  # input slots of a force on a joint coordinate
 EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
 
 
@@ -61,10 +73,10 @@ def follow_inputs(tables, lu, work, settings, u, state, ws, push):
 
 
 @coarse_kernel
-def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
+def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
     """Let begun.zdd, begun.sd and balances be those of the inputs ``u``, by the Newton matrix N; ws.dz goes along.
 
-    Returns False, with begun as it comes, where that leaves too much.
+    They come as those of the inputs ``known``. Returns False, with begun as it comes, where that leaves too much.
 
     The forces r that ``u`` leaves over are answered by x = -N^-1 r. That leaves the share s = E / (1 + E) of r, with
     E = h/2 M^-1 C + h^2/4 M^-1 K and the way from here to the iterate. What is left is answered again. Two answers are
@@ -73,14 +85,10 @@ def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
     first x, which is N^-1 M of all. Loops are those of N.
     """
     q4 = 0.25 * settings.h * settings.h
-    evaluate_at(tables, u, begun, begun.zdd, ws)
-    for i in range(len(ws.jump)):
-        ws.jump[i] = -ws.tau[i]
-    pull_back(tables, ws, begun.lam, -1.0, ws.jump)
-    for i in range(len(begun.sd)):
-        begun.sd[i] = ws.state_rate[i]
-    if len(tables.balance.first) > 0:
-        shift_energies(tables, u, begun, ws)
+    if only_forces_change(tables, u, known):
+        take_difference(tables, u, known, begun, ws)
+    else:
+        take_left_over(tables, u, begun, ws)
     first = 0.0
     for answers in range(ANSWERS):
         for i in range(len(ws.jump)):
@@ -97,6 +105,140 @@ def answer_jump(tables, lu, work, settings, alpha, u, begun, ws):
             return going == ENOUGH
         leave_over(tables, alpha, q4, ws)
     return False
+
+
+@inner_kernel
+def only_forces_change(tables, u, known):
+    """Return True where ``u`` differs from ``known`` in parameters of forces only, those of recorded laws not counted.
+
+    Not a number, which stands for inputs that are not known, differs from itself; and no force reads gravity.
+    """
+    changed, forces = differing(u, known, 0, len(u)), tables.joint_forces
+    for k in range(len(forces.dof)):
+        changed -= differing(u, known, forces.slot[k], OF_JOINT)
+    return count_others(tables, u, known, changed) == 0
+
+
+@inner_kernel
+def differing(u, known, first, count):
+    """Return how many of ``count`` inputs from ``first`` on differ."""
+    found = 0
+    for k in range(first, first + count):
+        found += 0 if u[k] == known[k] else 1
+    return found
+
+
+@merged_kernel
+def rest_of(tables, u, known, changed):
+    """End the chain of counts."""
+    return changed
+
+
+def discounting(name, kind, rest):
+    """Return a kernel that takes the changed inputs of one kind of force off a count, then those of the rest."""
+    table, size = kind.kernels.table, kind.size
+
+    def count(tables, u, known, changed):
+        slots = table(tables).slot
+        for k in range(len(slots)):
+            changed -= differing(u, known, slots[k], size)
+        return rest(tables, u, known, changed)
+
+    return count
+
+
+def jumping(name, kind, rest):
+    """Return a kernel that adds what changed inputs do to forces and potentials of one kind, then of the rest."""
+    table, wrench, energy, size = kind.kernels.table, kind.kernels.wrench, kind.kernels.energy, kind.size
+
+    def every(tables, u, known, ws):
+        rows = table(tables)
+        for k in range(len(rows.connector)):
+            if differing(u, known, rows.slot[k], size) > 0:
+                l = rows.connector[k]
+                apply_wrench(
+                    tables.connectors, l, add6(wrench(tables, k, u, ws), scale6(-1.0, wrench(tables, k, known, ws))), ws
+                )
+                c = component_of(tables.balance.component, tables.connectors, l)
+                if c >= 0:
+                    now, before = energy(tables, k, u, ws), energy(tables, k, known, ws)
+                    ws.potential[c] += (now[0] + now[1]) - (before[0] + before[1])
+
+    act = named(name, every)
+
+    def jump(tables, u, known, ws):
+        if len(table(tables).connector) > 0:
+            act(tables, u, known, ws)
+        rest(tables, u, known, ws)
+
+    return jump
+
+
+@merged_kernel
+def no_more(tables, u, known, ws):
+    """End the chain of jumps."""
+
+
+BETWEEN = tuple((kind.name, kind) for kind in KINDS)
+count_others = chain("discount", discounting, rest_of, BETWEEN)
+jump_others = chain("jump", jumping, no_more, BETWEEN)
+
+
+@inner_kernel
+def take_difference(tables, u, known, begun, ws):
+    """Let ws.jump be the forces of ``u`` less those of ``known``, and let balances go on with their potentials."""
+    for i in range(len(ws.zd)):
+        ws.z[i], ws.zd[i], ws.tau[i] = begun.z[i], begun.zd[i], 0.0
+    forward_positions(tables, begun.R0, ws.z, ws)
+    place_inertias(tables.dofs, ws)
+    evaluate_closures(tables, ws.z, u, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
+    component, forces = tables.balance.component, tables.joint_forces
+    for k in range(len(tables.balance.first)):
+        ws.potential[tables.balance.first[k]] = 0.0
+    for k in range(len(forces.dof)):
+        i, slot = forces.dof[k], forces.slot[k]
+        if differing(u, known, slot, OF_JOINT) > 0:
+            ws.tau[i] += joint_load(u, slot, ws.z[i], ws.zd[i]) - joint_load(known, slot, ws.z[i], ws.zd[i])
+            if component[i] >= 0:
+                potential = joint_potential(u, slot, ws.z[i]) - joint_potential(known, slot, ws.z[i])
+                ws.potential[component[i]] += potential
+    jump_others(tables, u, known, ws)
+    for i in range(len(ws.jump)):
+        ws.jump[i] = -ws.tau[i]
+    bad = 0
+    for k in range(len(tables.balance.first)):
+        bad += 0 if np.isfinite(ws.potential[tables.balance.first[k]]) else 1
+    for k in range(len(tables.balance.first)):
+        c = tables.balance.first[k]
+        if bad == 0 and (begun.energy[c, KEPT] != 0.0 or begun.energy[c, OWN] != 0.0):
+            begun.energy[c, KEPT] += ws.potential[c]
+            begun.energy[c, OWN] += ws.potential[c]
+
+
+@inner_kernel
+def joint_load(u, slot, z, zd):
+    """Return -Q of the force on a joint coordinate."""
+    return u[slot] * (z - u[slot + 2]) + u[slot + 1] * zd - u[slot + 3]
+
+
+@inner_kernel
+def joint_potential(u, slot, z):
+    """Return the elastic energy of the force on a joint coordinate, and the potential of its load."""
+    return 0.5 * u[slot] * (z - u[slot + 2]) ** 2 - u[slot + 3] * z
+
+
+@inner_kernel
+def take_left_over(tables, u, begun, ws):
+    """Let ws.jump be all forces that ``u`` leaves over, and begun.sd and balances those of ``u``."""
+    evaluate_at(tables, u, begun, begun.zdd, ws)
+    for i in range(len(ws.jump)):
+        ws.jump[i] = -ws.tau[i]
+    pull_back(tables, ws, begun.lam, -1.0, ws.jump)
+    for i in range(len(begun.sd)):
+        begun.sd[i] = ws.state_rate[i]
+    if len(tables.balance.first) > 0:
+        shift_energies(tables, u, begun, ws)
 
 
 @inner_kernel

@@ -362,11 +362,11 @@ def moves_away(settings, old, ws):
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
+def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, known, jumped):
     """Newton's iteration on the increment.
 
     The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``. With ``jumped`` inputs
-    have changed to ``u0`` at the start: the first iteration moves old.zdd, and a second one follows.
+    have changed from ``known`` to ``u0`` at the start: the first iteration moves old.zdd, and a second one follows.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
     that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
@@ -392,7 +392,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
             set_multipliers(tables, alpha, ws, ws.lam_here)
         first = jumped and iteration == 1
         if first:
-            if not answer_jump(tables, lu, work, settings, alpha, u0, old, ws):
+            if not answer_jump(tables, lu, work, settings, alpha, u0, known, old, ws):
                 return NOT_FOLLOWED
             norm = correction_norm(settings, ws)
             set_iterate(h, old, ws)
@@ -430,11 +430,11 @@ def state_in_row(chunk, k):
 
 
 @coarse_kernel
-def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, u0, jumped):
+def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, u0, known, jumped):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 
-    With ``jumped`` inputs have changed to ``u0`` since ``old``, which is written to. Returns (how the last step ended,
-    accepted steps): it stops after a step that fails, and when ``budget`` ticks are over.
+    With ``jumped`` inputs have changed from ``known`` to ``u0`` since ``old``, which is written to. Returns (how the
+    last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are over.
     """
     begun, before, ending = ticks(), old, CONVERGED
     if not startable(old, alpha):  # what a step ends at may be started from
@@ -444,7 +444,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, u0, jumped)
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         predict(settings.h, before, ws)
-        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats, u0, jumped and k == 0)
+        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats, u0, known, jumped and k == 0)
         if accepted(ending):
             projected = project(tables, lu, work, settings, alpha, u, before, new, ws, stats)
             if projected == CONVERGED:
@@ -460,8 +460,10 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, u0, jumped)
 
 
 @coarse_kernel
-def take_changed_step(tables, lu, work, settings, alpha, u, old, chunk, ws, budget):
-    """Take a step from ``old``, whose accelerations are those of other inputs than ``u``; ``old`` stays.
+def take_changed_step(tables, lu, work, settings, alpha, u, known, old, chunk, ws, budget):
+    """Take a step from ``old``, whose accelerations are those of the inputs ``known``, not of ``u``; ``old`` stays.
+
+    ``known`` (nu,) holds no numbers where these inputs are not known.
 
     Its first Newton matrix answers the change (``input_jump.answer_jump``, METHODS 1.8). A step that is not accepted so
     begins anew with accelerations that are solved for, as one with contact sets does, whose forces are not all in it.
@@ -471,11 +473,11 @@ def take_changed_step(tables, lu, work, settings, alpha, u, old, chunk, ws, budg
     begun = begun_of(old, ws)
     keep_start(old, begun)
     if len(tables.sets.dof) == 0:
-        ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, True)
+        ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, known, True)
         if accepted(ending):
             return ending
         keep_start(old, begun)
     if not follow_inputs(tables, lu, work, settings, u, begun, ws, True):
         return NOT_FOLLOWED
-    ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, False)
+    ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, known, False)
     return ending

@@ -66,6 +66,7 @@ class StepArrays(NamedTuple):
     s: Array  # (ns,)
     sd: Array  # (ns,)
     u: Array  # (nu,)
+    known: Array  # (nu,) inputs that accelerations are those of, where these are others
     target: Array  # (nu,) at the end of the step, where inputs move along it
     alpha: Array  # (m,)
     next_z: Array  # (1, n)
@@ -132,9 +133,9 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, ramped, budge
     begun, row, zdd = present(it), next_row(it), it.zdd
     if changed:
         zdd = ws.begun_zdd
-        ending = take_changed_step(tables, lu, work, settings, it.alpha, it.u, begun, row, ws, budget)
+        ending = take_changed_step(tables, lu, work, settings, it.alpha, it.u, it.known, begun, row, ws, budget)
     else:
-        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, it.u, False)
+        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, it.u, it.known, False)
     tell(it)
     watched = accepted(ending) and len(it.typical) > 0
     if watched and any_stiff(settings.h, it.zd, zdd, it.next_zd, it.next_zdd, it.typical):
@@ -154,6 +155,7 @@ class PreparedStep:
         "entry",
         "equations",
         "few",
+        "known",
         "new",
         "old",
         "settings",
@@ -172,14 +174,13 @@ class PreparedStep:
         row = one_row_chunk(new, work.stats)
         self.tick = seconds_per_tick()
         self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
-        self.target = np.zeros_like(old.u)
+        self.target, self.known = np.zeros_like(old.u), np.zeros_like(old.u)
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
-            **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
-            typical=typical, count=self.count, size=self.size,
-            unit=np.array([self.tick]),
+            **begun, u=old.u, known=self.known, target=self.target, alpha=method.penalties_of(old), **written,
+            stats=row.stats, typical=typical, count=self.count, size=self.size, unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
@@ -195,7 +196,7 @@ class PreparedStep:
     def take(self, changed: bool, ramped: bool) -> tuple[StepReport | None, bool]:
         """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff.
 
-        ``changed``: accelerations are those of other inputs. ``ramped``: inputs at its end are those in ``target``.
+        ``changed``: accelerations are those of the inputs in ``known``. ``ramped``: those at its end are in ``target``.
         """
         code = self.entry(*self.arguments, changed, ramped, self.budget)
         stiff = code >= STIFF

@@ -188,13 +188,12 @@ class StateStore:
         elif not self.options.method.pushed(self.equations, self.work, state):
             self._take_accelerations(state)
 
-    def start_of(self, state: State) -> tuple[State, bool]:
-        """Return the current State as the last step left it, but for inputs, and whether these have changed since."""
-        before = state.before
-        if before is None:
-            return state, self.begun is not None and not np.array_equal(self.begun, state.u)
-        start = replace(state, zdd=before.zdd, lam=before.lam, sd=before.sd, before=None)
-        return start, not np.array_equal(before.u, state.u)
+    def start_of(self, state: State) -> tuple[State, Array | None]:
+        """Return the current State as the last step left it, but for inputs; and those (nu,) then, if others."""
+        before, known = state.before, self.begun
+        if before is not None:
+            state, known = replace(state, zdd=before.zdd, lam=before.lam, sd=before.sd, before=None), before.u
+        return state, None if known is None or np.array_equal(known, state.u) else known
 
     def settle(self) -> State:
         """Return the current State with accelerations and balances of changed inputs, for steps that ask no more."""
@@ -202,9 +201,9 @@ class StateStore:
         if self.shown is not None:
             self.notice(state)
         if self.begun is not None or state.before is not None:
-            start, changed = self.start_of(state)
+            start, known = self.start_of(state)
             start = start.copy()
-            if changed:
+            if known is not None:
                 self.solve_accelerations(start)
             vars(self).update(states=state_pair(start), begun=None, shown=None)
         return self.states[0]
@@ -286,6 +285,8 @@ class StateStore:
             return None
         new.t_ref, new.k, new.h, new.before = t_ref, k, h, None
         changed = self.begun is not None and self.begun.tobytes() != old.u.tobytes()
+        if changed:
+            one.known[:] = self.begun
         if ramped := bool(self.ramps):
             one.target[:] = old.u
             self.reach_ramps(one.target)
@@ -342,10 +343,10 @@ class StateStore:
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
         and lose an order of accuracy. The method may answer the jump itself. Otherwise accelerations are solved for.
         """
-        start, changed = self.start_of(old)
-        if changed:
+        start, known = self.start_of(old)
+        if known is not None:
             with nullcontext() if self.compiled else announced():
-                report = self.options.method.advance_changed(self.equations, self.work, start, new)
+                report = self.options.method.advance_changed(self.equations, self.work, known, start, new)
             if report is not None:
                 self.compiled, self.started = True, self.equations.ws.begun_zdd
                 return report
@@ -529,8 +530,8 @@ class StateStore:
         if type(method) is type(old):
             state.memory = fresh | method.carried(state, old)
         else:
-            start, changed = self.start_of(state)
-            if not changed:  # inputs are what they were: so are accelerations, whether somebody looked or not
+            start, known = self.start_of(state)
+            if known is None:  # inputs are what they were: so are accelerations, whether somebody looked or not
                 state.zdd, state.lam, state.sd = start.zdd.copy(), start.lam.copy(), start.sd.copy()
             state.memory, state.before = fresh, None
             method.begin(equations, state)
