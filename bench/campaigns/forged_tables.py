@@ -6,6 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import h5py
 import numpy as np
@@ -34,9 +35,9 @@ def sound() -> dict[str, tuple[bytes, Any]]:
             path = Path(folder) / f"run.{ending}"
             result.save(path)
             found[ending] = path.read_bytes(), result_told(path)
-        channel_recorder.FEWEST, channel_recorder.BLOCK_BYTES = 4, 0
         path = Path(folder) / "blocks.h5"
-        sim.run(sim.t + 9 * sim.h, channels=["crank_pivot.angle", "coupler.position"], file=path)
+        with patch.multiple(channel_recorder, FEWEST=4, BLOCK_BYTES=0):
+            sim.run(sim.t + 9 * sim.h, channels=["crank_pivot.angle", "coupler.position"], file=path)
         found["blocks"] = path.read_bytes(), result_told(path)
     return found
 

@@ -324,7 +324,6 @@ BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 1_000_000  # of the raw samples of a block
 EVALUATED_BYTES = 2_000_000  # of the frames that are evaluated together
 FEWEST, MOST = 64, 16_384  # samples of a block
-OF_BLOCK = 16  # samples of a block that are kept for what drifts
 PERIOD = 5.0  # [s] of wall time after which a file gets what is there of a block
 OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the program ends
 TURN = 2.0 * np.pi
@@ -339,6 +338,14 @@ class ChannelEvaluator(NamedTuple):
     sources: dict[str, Source]
 
 
+class Looked(NamedTuple):
+    """Samples of a record for what drifts: evenly spaced from the first on, and the last one."""
+
+    samples: Samples
+    numbers: Any  # (k,) int64 in the record
+    spacing: int
+
+
 @dataclass(frozen=True, eq=False)
 class Written:
     """State of the store, replaced as a whole."""
@@ -346,7 +353,7 @@ class Written:
     count: int = 0  # samples
     last: Mapping[str, Array] = field(default_factory=dict)  # channels at the last of them
     rings: Counter[str] = field(default_factory=Counter)
-    looked: Samples | None = None  # the first sample, and some of each block, its last one among them
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -600,7 +607,7 @@ class ChannelRecorder(Recorder):
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
             rings = before.rings + Counter(step_warnings(self._system, piece, self._h, self._method))
-            before = Written(before.count + own, last, rings, with_some(before.looked, piece))
+            before = Written(before.count + own, last, rings, with_some(before.looked, piece, before.count, own))
         return before
 
     def _arrive(self) -> None:
@@ -668,7 +675,7 @@ class ChannelRecorder(Recorder):
         found = {**started, **self._never_happened, **helped_of(self._kept), **self._written.rings}
         if self._written.looked is None or self._sim is None:
             return found
-        sim, looked = self._sim, self._written.looked
+        sim, looked = self._sim, self._written.looked.samples
         return {**found, **drifts(self._system, sim.equations.tables, looked, self._h, sim.method, self._acted)}
 
     @contextmanager
@@ -699,21 +706,23 @@ def head(samples: Samples, count: int) -> Samples:
     return Samples(*[values[:count] for values in samples])
 
 
-def with_some(looked: Samples | None, block: Samples) -> Samples:
-    """Return some samples of a record with OF_BLOCK of a block; every second one when they are too many.
+def with_some(looked: Looked | None, block: Samples, count: int, size: int) -> Looked:
+    """Return evenly spaced samples of a record and of a further block; half of them when they are too many.
 
-    ``block`` begins with the last sample before it.
+    ``block`` ends with ``size`` samples, behind the ``count`` of the blocks before it.
     """
-    last = len(block.t) - 1
-    which = np.unique(np.linspace(0, last, OF_BLOCK + 1).astype(np.int64))
-    if looked is None:
-        return select_samples(block, which)
-    new = select_samples(block, which[1:])
-    joined = Samples(*(np.concatenate(pair) for pair in zip(looked, new, strict=True)))
-    size = sum(values[:1].nbytes for values in joined)
-    if len(joined.t) <= min(max(LOOKED_BYTES // size, LOOKED[0]), LOOKED[1]):
-        return joined
-    return select_samples(joined, np.unique([*range(0, len(joined.t), 2), len(joined.t) - 1]))
+    last, rows = count + size - 1, len(block.t) - size
+    spacing = 1 if looked is None else looked.spacing
+    numbers = np.unique([*range(-(-count // spacing) * spacing, last, spacing), last])
+    samples = select_samples(block, numbers - count + rows)
+    if looked is not None:
+        samples = Samples(*(np.concatenate(pair) for pair in zip(looked.samples, samples, strict=True)))
+        numbers = np.concatenate((looked.numbers, numbers))
+    most = min(max(LOOKED_BYTES // sum(values[:1].nbytes for values in samples), LOOKED[0]), LOOKED[1])
+    while np.count_nonzero(numbers % spacing == 0) >= most:
+        spacing *= 2
+    even = (numbers % spacing == 0) | (numbers == last)
+    return Looked(select_samples(samples, even), numbers[even], spacing)
 
 
 def no_values() -> Array:
