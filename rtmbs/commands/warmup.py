@@ -81,7 +81,7 @@ def compiling_processes(compilations: Compilations, tasks: Iterable[str], jobs: 
 def compile_step() -> None:
     """Compile the plain step, the largest kernel, and the kernels of rare elements."""
     arguments = arguments_of_a_step()
-    compile_for(march, (*arguments, arguments[6].u[0], False))
+    compile_for(march, (*arguments, arguments[6].u[0], arguments[6].u[0], False))
     compile_lazy()
 
 

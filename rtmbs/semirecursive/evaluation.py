@@ -4,7 +4,7 @@ import numpy as np
 
 from rtmbs.integrators.newton import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
-from rtmbs.jit.compiled import coarse_kernel, inner_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import add_rate_gaps, evaluate_closures
 from rtmbs.semirecursive.contact_set_tangent import add_set_tangent
@@ -50,6 +50,12 @@ def evaluate_forces(tables, R0, u, ws):
     forward_positions(tables, R0, ws.z, ws)
     place_inertias(tables.dofs, ws)
     evaluate_closures(tables, ws.z, u, ws)
+    evaluate_motion(tables, u, ws)
+
+
+@coarse_inner_kernel
+def evaluate_motion(tables, u, ws):
+    """ws.tau = M zdd - Q at ws.zd and ws.zdd, where positions and inertias are evaluated."""
     forward_velocities(tables.dofs, ws.zd, ws)
     forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
     inverse_dynamics(tables.dofs, ws)

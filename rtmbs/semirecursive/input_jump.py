@@ -10,7 +10,8 @@ solves instead.
 
 A step needs less: it begins with the accelerations before the change, and its first Newton matrix answers the forces
 that the change leaves over, ``answer_jump``. Where nothing but forces read the changed inputs, these are the difference
-of two sums of forces, and nothing else is evaluated.
+of two sums of forces at first. What the step before left over comes along with what the first answer leaves. It must be
+answered too: the end of a step moves the rates by the local error of the rule, which dampers and turning bodies feel.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from rtmbs.numerics.spatial import add6, scale6
 from rtmbs.semirecursive.balance import component_of, hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
-from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
+from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces, evaluate_motion
 from rtmbs.semirecursive.force_kernels import apply_wrench, chain, named
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.passes import (
@@ -83,9 +84,12 @@ def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
     enough where s is below 0.01: s^2 is left, order h^3 in the rates. Above that answers go on to LEFT of the largest.
     A stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the
     first x, which is N^-1 M of all. Loops are those of N.
+
+    Where nothing but forces change, the first r is Q(known) - Q(u), and the second holds all that is left.
     """
     q4 = 0.25 * settings.h * settings.h
-    if only_forces_change(tables, u, known):
+    differs = only_forces_change(tables, u, known)
+    if differs:
         take_difference(tables, u, known, begun, ws)
     else:
         take_left_over(tables, u, begun, ws)
@@ -103,7 +107,10 @@ def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
         going = answers_go_on(answers, first, settings.typical, begun, ws)
         if going != GO_ON:
             return going == ENOUGH
-        leave_over(tables, alpha, q4, ws)
+        if differs and answers == 0:
+            leave_all_over(tables, alpha, q4, u, begun, ws)
+        else:
+            leave_over(tables, alpha, q4, ws)
     return False
 
 
@@ -192,7 +199,8 @@ def take_difference(tables, u, known, begun, ws):
     forward_positions(tables, begun.R0, ws.z, ws)
     place_inertias(tables.dofs, ws)
     evaluate_closures(tables, ws.z, u, ws)
-    forward_velocities(tables.dofs, ws.zd, ws)
+    if len(tables.connectors.a) > len(tables.closures.connector):  # a force between bodies
+        forward_velocities(tables.dofs, ws.zd, ws)
     component, forces = tables.balance.component, tables.joint_forces
     for k in range(len(tables.balance.first)):
         ws.potential[tables.balance.first[k]] = 0.0
@@ -271,13 +279,39 @@ def answers_go_on(answers, first, typical, begun, ws):
 @inner_kernel
 def leave_over(tables, alpha, q4, ws):
     """Take from the forces ws.jump the ones that the accelerations ws.way answer: masses, and loops as of N."""
-    apply_through(tables, ws.Phi_z_factored, ws.way, ws.impulse)
-    for row in range(len(alpha)):
-        ws.impulse[row] *= q4 * alpha[row]
+    pull_of_loops(tables, alpha, q4, ws)
     mass_times(tables.dofs, ws.way, ws, ws.base)
     for i in range(len(ws.jump)):
         ws.jump[i] -= ws.base[i]
     pull_back(tables, ws, ws.impulse, -1.0, ws.jump)
+
+
+@inner_kernel
+def leave_all_over(tables, alpha, q4, u, begun, ws):
+    """Let ws.jump be all forces that ``u`` and begun.zdd leave over, ws.way among them, and begun.sd that of ``u``.
+
+    Positions, inertias and loops of the start are evaluated.
+    """
+    for i in range(len(ws.zdd)):
+        ws.zdd[i] = begun.zdd[i]
+    hold_states(begun.s, ws)
+    evaluate_motion(tables, u, ws)
+    for i in range(len(begun.sd)):
+        begun.sd[i] = ws.state_rate[i]
+    pull_of_loops(tables, alpha, q4, ws)
+    for row in range(len(alpha)):
+        ws.impulse[row] += begun.lam[row]
+    for i in range(len(ws.jump)):
+        ws.jump[i] = -ws.tau[i]
+    pull_back(tables, ws, ws.impulse, -1.0, ws.jump)
+
+
+@inner_kernel
+def pull_of_loops(tables, alpha, q4, ws):
+    """Let ws.impulse be the multipliers that the loops of N answer to the accelerations ws.way."""
+    apply_through(tables, ws.Phi_z_factored, ws.way, ws.impulse)
+    for row in range(len(alpha)):
+        ws.impulse[row] *= q4 * alpha[row]
 
 
 @inner_kernel

@@ -126,7 +126,7 @@ def first_stage(tables, lu, work, settings, alpha, old, ws, stage, stats):
     """The trapezoidal rule over gamma h; returns how Newton's iteration ended."""
     for i in range(len(ws.z)):
         ws.increment[i] = ahead_of_step(settings.h, old.zd[i], old.zdd[i], settings.typical[i])
-    return correct(tables, lu, work, settings, alpha, stage.u, old, ws, stats, stage.u, False)
+    return correct(tables, lu, work, settings, alpha, stage.u, old, ws, stats, stage.u, stage.u, False)
 
 
 @inner_kernel
@@ -153,7 +153,7 @@ def second_stage(tables, lu, work, settings, alpha, u, old, ws, stage, stats):
     stats[ITERATIONS_TO_TOLERANCE], stats[ITERATIONS] = 0.0, 0.0
     for place in range(FIRST_CORRECTION, len(stats)):
         stats[place] = 0.0
-    return correct(tables, lu, work, settings, alpha, u, past(old, stage), ws, stats, u, False)
+    return correct(tables, lu, work, settings, alpha, u, past(old, stage), ws, stats, u, u, False)
 
 
 @inlined_kernel

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.forced import forced_model
 from bench.measures.input_errors import error_of
 from rtmbs.integrators.contract import Method
 from rtmbs.library.force_laws import point_spring
@@ -230,3 +231,71 @@ def test_a_state_with_a_huge_input_before_can_be_restored(tmp_path) -> None:
     for state in (sim.state.copy(), tmp_path / "state.npz"):
         sim.restore(state)
     assert sim.step().outcome.accepted
+
+
+def forced(seed: int) -> tuple[rtmbs.Simulation, float]:
+    """Return a random mechanism under every kind of recorded force, and its unit of force."""
+    model, unit = forced_model(seed)
+    del model.forces["called"], model.forces["one"]  # which Python evaluates
+    return rtmbs.Simulation(model.compile(), h=1e-3 * unit.time), unit.force
+
+
+def begun_with(sim: rtmbs.Simulation, changes: dict[str, np.ndarray], known: bool) -> np.ndarray:
+    """Return the accelerations (n,) that a step behind ``changes`` begins with, told the inputs before or not."""
+    store = store_of(sim)
+    u = store.states[0].u
+    before = u.copy()
+    for name, value in changes.items():
+        u[sim.system.inputs[name]] = value
+    store.begun = before if known else np.full_like(u, np.nan)
+    assert sim.step().outcome.accepted
+    return sim.equations.ws.begun_zdd.copy()
+
+
+@pytest.mark.parametrize("seed", [3, 6, 11])
+def test_a_difference_of_forces_is_all_that_they_leave_over(seed) -> None:
+    """Springs, a bushing, wrenches and joint forces on a random mechanism with drivers, couplers, constraints, laws."""
+    rng, (sim, force) = np.random.default_rng(seed), forced(seed)
+    changes = {
+        name: sim.state.u[place] * rng.uniform(0.5, 1.5, place.stop - place.start)
+        for name, place in sim.system.inputs.items()
+        if (owner := name.rpartition(".")[0]) in sim.system.forces and "law" not in sim.system.forces[owner].kind
+    }
+    changes["push.force"] = force * rng.normal(size=3)
+    still = sim.state.zdd.copy()
+    difference, whole = (begun_with(forced(seed)[0], changes, known) for known in (True, False))
+    assert len(changes) > 20
+    assert np.abs(whole - still).max() > 1e-3 * np.abs(whole).max()
+    np.testing.assert_allclose(difference, whole, atol=1e-12 * float(np.abs(whole).max()))
+
+
+@pytest.mark.parametrize("name", ["gravity", "line.k", "six.c"])
+def test_what_more_than_forces_read_is_evaluated_whole(name) -> None:
+    """Beside a wrench, whose change alone would be a difference."""
+    found = []
+    for known in (True, False):
+        sim, _ = forced(3)
+        values = {one: 1.3 * sim.state.u[sim.system.inputs[one]] + 0.1 for one in (name, "push.force")}
+        found.append(begun_with(sim, values, known).tobytes())
+    assert found[0] == found[1]
+
+
+def test_balances_go_on_by_the_difference_of_potentials() -> None:
+    """Of a spring, a bushing, a spring of a joint and a motor; beside all potentials, inputs before not known."""
+    model = rtmbs.library.build("crank_rocker")
+    low, high = model.add_marker("low", "crank", (0.0, 0.1, 0.1)), model.add_marker("high", "rocker", (0.0, 0.9, 0.4))
+    model.add_force("band", rtmbs.SpringDamper(20.0, length=0.7), between=(low, high))
+    model.add_force("block", rtmbs.Bushing(3.0 * np.eye(6)), between=(low, high))
+    model.add_force("coil", rtmbs.TorsionSpring(2.0, angle=0.2), joint="crank_pivot")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint="crank_pivot")
+    changes = {"band.length": 0.4, "block.force": np.array([0.3, -0.2, 0.9]), "coil.angle": -0.4, "motor.torque": 0.6}
+    shifts = []
+    for known in (True, False):
+        sim = rtmbs.Simulation(model.compile(), h=1e-3)
+        sim.run(0.01)
+        before = sim.state.memory["energy"].copy()
+        assert np.any(before != 0.0)
+        begun_with(sim, changes, known)
+        shifts.append(sim.equations.ws.begun_energy - before)
+    assert np.abs(shifts[1]).max() > 0.1
+    np.testing.assert_allclose(*shifts, atol=1e-12)
