@@ -236,6 +236,14 @@ class Damper:
 StrutLaw = Spring | Damper
 
 
+def above_zero(value: Numbers, what: str) -> float:
+    """Return a number that must be above zero."""
+    found = number(value, what)
+    if not found > 0.0:
+        raise ModelError(f"{what} is {found:g}; it must be above zero")
+    return found
+
+
 def check_sizes(what: str, **values: float | None) -> None:
     """Refuse numbers below zero; None is one that is not given."""
     for name, value in values.items():
@@ -328,8 +336,7 @@ class AntiRollBar:
         number(self.drop, "anti-roll bar: drop")
         check_sizes("anti-roll bar", stiffness=self.stiffness, damping=self.damping)
         for name in ("half_width", "mass"):
-            if not number(getattr(self, name), f"anti-roll bar: {name}") > 0.0:
-                raise ModelError(f"anti-roll bar: {name} is {getattr(self, name):g}; it must be above zero")
+            above_zero(getattr(self, name), f"anti-roll bar: {name}")
         if number(self.arm, "anti-roll bar: arm") == 0.0:
             raise ModelError("anti-roll bar: arm is 0; it must have a length along x")
 

@@ -179,6 +179,18 @@ def check_axles(data: CarData) -> None:
         warn(f"{what}: no axle hangs on the steering, so it steers nothing; give one steered=True")
 
 
+def check_corners(options: Mapping[str, Any], what: str) -> None:
+    """Refuse posts and brakes by other names than those of corners and axles."""
+    posts, brakes = options["posts"], options["brakes"]
+    if posts is not None and not isinstance(posts, bool | Mapping):
+        raise ModelError(f"{what}: posts is {shown(posts)}; it must be True or profiles by corner")
+    for corner in posts if isinstance(posts, Mapping) else ():
+        if corner not in CORNERS:
+            raise unknown_name("corner of a post", corner, CORNERS)
+    if isinstance(brakes, Mapping) and set(brakes) != {"f", "r"}:
+        raise ModelError(f"{what}: brakes has {', '.join(map(str, brakes))}; it must have f and r")
+
+
 class Car(Model):
     """Model of a whole car: chassis, two axles, steering, wheels, tyres and brakes.
 
@@ -292,6 +304,7 @@ class Car(Model):
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
+        check_corners(self.options, f"car {data.name!r}")
         for option in ("spin", "uneven"):
             switch(self.options[option], f"car {data.name!r}: {option}")
         if self.options["steer"] is not None and not callable(self.options["steer"]):

@@ -31,7 +31,7 @@ from rtmbs.model import Force, Model, Revolute
 from rtmbs.model.checks import Array, as_floats, direction, number
 from rtmbs.model.description import Coordinate
 from rtmbs.model.forces import JointKinematics, Kinematics
-from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.axle import CHASSIS, above_zero
 from rtmbs.vehicle.tyre import magnitude
 
 BRISTLE = 0.01  # [rad] Z: deflection at which friction is full
@@ -81,7 +81,14 @@ def add_brake(model: Model, name: str, hub: str, torque: float | Callable[[Any],
     -------
     Force
         Force on the joint; its torque is against the rotation of the wheel.
+
+    Raises
+    ------
+    ModelError
+        For a torque below zero.
     """
+    if not callable(torque) and number(torque, f"brake {name!r}: torque") < 0.0:
+        raise ModelError(f"brake {name!r}: torque is {torque:g}; it must be zero or more")
     law, parameters = (timed_brake(torque), None) if callable(torque) else (brake_law, {"torque": torque})
     return model.add_force(
         name, law, joint=hub, parameters=parameters, states={"bristle": 0.0}, units={"bristle": "rad"}
@@ -596,11 +603,18 @@ class Driveline:
         -------
         Driveline
             Driveline without engine drag.
+
+        Raises
+        ------
+        ModelError
+            For a power or a brake torque that is not above zero.
         """
+        above_zero(power, "driveline: power")
         w = np.concatenate(([0.0], np.geomspace(30.0, 1000.0, 40)))
         full = np.stack((w, power / np.maximum(w, 30.0)), axis=1)
         closed = np.stack((w[[0, -1]], np.zeros(2)), axis=1)
-        brakes = max_brake_torque if np.isfinite(max_brake_torque) else 3000.0
+        given = np.isfinite(max_brake_torque)
+        brakes = above_zero(max_brake_torque, "driveline: max_brake_torque") if given else 3000.0
         return cls(full, closed, np.ones(1), brakes)
 
     def engine_speed(self, wheels: float, gear: int) -> float:

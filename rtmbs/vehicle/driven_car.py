@@ -15,7 +15,7 @@ from rtmbs.simulation.running import retry
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.driveline import Driveline
-from rtmbs.vehicle.driver import CarMotion, PedalDriver, SteeringDriver
+from rtmbs.vehicle.driver import CarMotion, PedalDriver, Pedals, SteeringDriver
 from rtmbs.vehicle.rest import Rest
 from rtmbs.vehicle.roads import Road, RoadUnderWheels, TandemCams
 from rtmbs.vehicle.steering import DRIVER
@@ -167,6 +167,7 @@ class DrivenCar:
         (at, gain), h = self._seen(), self.simulation.h
         gear = self.driveline.shifted(at.wheels, round(inputs["driver.gear"]))
         pedals, integral = self.pedals.pedals(at, inputs["driver.speed_integral"], self.driveline, gear, h)
+        pedals = Pedals(*(min(max(value, 0.0), 1.0) for value in pedals))
         ending = at.wheels + h * gain  # at the end, to second order
         torque = self.driveline.torque(pedals.throttle, ending, gear)
         wanted = {name: torque * share for name, share in self._torques.items()}

@@ -15,7 +15,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, Numbers, as_floats, number
-from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.axle import CHASSIS, above_zero
 from rtmbs.vehicle.driveline import Driveline
 from rtmbs.vehicle.rig import rig
 
@@ -230,8 +230,15 @@ class Path:
         -------
         Path
             Path through points at distances of 0.25 m.
+
+        Raises
+        ------
+        ModelError
+            For arc lengths that do not increase from 0, and another number of curvatures.
         """
-        ends, values = as_floats(s), as_floats(curvature)
+        ends, values = pairs_of("s", s, "curvature", curvature)
+        if ends[0] != 0.0:
+            raise ModelError(f"path: s begins with {ends[0]:g}; it must begin with 0")
         at = np.linspace(0.0, ends[-1], int(np.ceil(ends[-1] / SPACING)) + 1)
         fine = np.linspace(0.0, ends[-1], 4 * (len(at) - 1) + 1)
         heading = running_integral(fine, np.interp(fine, ends, values))
@@ -284,8 +291,13 @@ class Path:
         -------
         Path
             Path through points at distances of 0.25 m.
+
+        Raises
+        ------
+        ModelError
+            For stations that do not increase, and another number of offsets.
         """
-        at, y = as_floats(stations), as_floats(offsets)
+        at, y = pairs_of("stations", stations, "offsets", offsets)
         x = np.arange(at[0], at[-1] + 0.5 * SPACING, SPACING)
         k = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)
         u = np.clip((x - at[k]) / (at[k + 1] - at[k]), 0.0, 1.0)
@@ -394,6 +406,24 @@ class Path:
         return s
 
 
+def pairs_of(name: str, at: Numbers, other: str, values: Numbers) -> tuple[Array, Array]:
+    """Return increasing numbers (k,) of a path and as many values, k >= 2."""
+    found = []
+    for what, given in ((name, at), (other, values)):
+        try:
+            found.append(as_floats(given))
+        except ValueError:
+            found.append(np.zeros(0))
+        if found[-1].ndim != 1 or len(found[-1]) < 2 or not np.all(np.isfinite(found[-1])):
+            raise ModelError(f"path: {what} is {shown(given)}; it must be two finite numbers or more")
+    x, y = found
+    if len(x) != len(y) or not np.all(np.diff(x) > 0.0):
+        raise ModelError(
+            f"path: there are {len(x)} {name} and {len(y)} {other}; {name} must increase, with as many {other}"
+        )
+    return x, y
+
+
 def running_integral(x: Array, f: Array) -> Array:
     """Return the integral of f over even x by parabolas (k,), from the first point."""
     h = x[1] - x[0]
@@ -442,7 +472,7 @@ class CarMotion(NamedTuple):
 
 
 class Pedals(NamedTuple):
-    """Throttle and brake pedal, each from 0 to 1.
+    """Throttle and brake pedal, each from 0 to 1; a car with a driver takes others as the nearer end.
 
     Parameters
     ----------
@@ -692,6 +722,11 @@ class HeldSteering:
     ratio: float = 16.0
     arms: Arms = Arms()
 
+    def __post_init__(self) -> None:
+        number(self.angle, "driver: angle")
+        if number(self.ratio, "driver: ratio") == 0.0:
+            raise ModelError("driver: ratio is 0; it must be the angle of the pinion over that of the wheels")
+
     def start(self, at: CarMotion) -> float:
         """Return zero: there is no path."""
         return 0.0
@@ -726,6 +761,12 @@ class SpeedController:
     wheel_radius: float
     gain: float = 2.0
     integral: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.target):
+            number(self.target, "driver: target")
+        for name in ("mass", "wheel_radius"):
+            above_zero(getattr(self, name), f"driver: {name}")
 
     @classmethod
     def of_car(cls, car: "Car", target: float | Callable[[float], float], **gains: float) -> "SpeedController":
@@ -778,6 +819,12 @@ class PedalTable:
 
     throttle: Callable[[float], float]
     brake: Callable[[float], float]
+
+    def __post_init__(self) -> None:
+        for name in ("throttle", "brake"):
+            if not callable(getattr(self, name)):
+                given = shown(getattr(self, name))
+                raise ModelError(f"driver: {name} is {given}; it must be a function of time such as lambda t: 0.2")
 
     def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
         """Return the pedals at the end of a step; ``memory`` stays."""

@@ -20,7 +20,7 @@ from rtmbs.model.forces import Kinematics
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.studies.analysis.linearisation import linearise
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, above_zero
 from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
 from rtmbs.vehicle.rest import carrying
 from rtmbs.vehicle.steering import DRIVER
@@ -310,6 +310,8 @@ class RigCurves:
     def _carried(self, name: str, way: str, share: float, wheelbase: float, height: float) -> Array:
         """Return the share of the load transfer that links carry, by the rate of a path x (k,)."""
         check_travel(name, self.motion)
+        above_zero(wheelbase, f"rig: wheelbase of {name}")
+        above_zero(height, f"rig: height of {name}")
         sign = 1.0 if self.axle == "front" else -1.0
         return np.asarray(sign * share * self.left.rates[way] / self.left.rates["z"] * wheelbase / height)
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, warn
-from rtmbs.model.checks import Array, Numbers, as_floats, number, switch
+from rtmbs.model.checks import Array, Numbers, as_floats, number, numbers, switch
 from rtmbs.results.tables import needed
-from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.axle import CHASSIS, WHEEL, above_zero
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.trailer import TRAILER
 
@@ -119,6 +119,17 @@ class PlaneRoad(Road):
         return self.grade * x + self.bank * y
 
 
+def heights(name: str, values: Numbers) -> Array:
+    """Return finite numbers of a road."""
+    try:
+        found = as_floats(values)
+    except ValueError:
+        raise ModelError(f"road: {name} is {shown(values)}; it must be numbers") from None
+    if not np.all(np.isfinite(found)):
+        raise ModelError(f"road: {name} is {shown(values)}; it must be finite numbers")
+    return found
+
+
 def split_friction(left: float, right: float, start: float = 0.0) -> Callable[[Any, Any], Any]:
     """Return a friction map with one value left and one right of the x axis, and 1 before ``start``.
 
@@ -136,6 +147,8 @@ def split_friction(left: float, right: float, start: float = 0.0) -> Callable[[A
     function
         Friction over x, y.
     """
+    above_zero(left, "road: left friction")
+    above_zero(right, "road: right friction")
 
     def friction(x: Any, y: Any) -> Any:
         return np.where(np.real(x) < start, 1.0, np.where(np.real(y) > 0.0, left, right))
@@ -167,7 +180,7 @@ class GridRoad(Road):
         from scipy.interpolate import RectBivariateSpline  # takes long to load
 
         super().__init__(friction)
-        self.x, self.y, self.z = as_floats(x), as_floats(y), as_floats(z)
+        self.x, self.y, self.z = heights("x", x), heights("y", y), heights("z", z)
         for name, values in (("x", self.x), ("y", self.y)):
             if values.ndim != 1 or len(values) < 4 or not np.all(np.diff(values) > 0.0):
                 raise ModelError(f"road: {name} of the grid must be at least four increasing numbers")
@@ -219,12 +232,12 @@ class ProfileRoad(Road):
         from scipy.interpolate import CubicSpline  # takes long to load
 
         super().__init__(friction)
-        at, one = as_floats(x), as_floats(left)
-        other = one if right is None else as_floats(right)
+        at, one = heights("x", x), heights("left", left)
+        other = one if right is None else heights("right", right)
         rising = at.ndim == 1 and len(at) >= 4 and bool(np.all(np.diff(at) > 0.0))
         if not rising or one.shape != at.shape or other.shape != at.shape:
             raise ModelError("road: x of a profile must be at least four increasing numbers with a height each")
-        self.x, self.track = at, number(track, "road: track")
+        self.x, self.track = at, above_zero(track, "road: track")
         self._left, self._right = CubicSpline(at, one), CubicSpline(at, other)
 
     def height(self, x: Any, y: Any) -> Any:
@@ -261,6 +274,7 @@ class ProfileRoad(Road):
 
 
 CLASSES = {name: 16e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}  # [m^3] Gd(n0), geometric means (ISO 8608)
+MOST_SAMPLES = 1e7  # of a random road
 N0, LOWEST, HIGHEST = 0.1, 0.011, 2.83  # [1/m] reference and limits of the spatial frequency
 
 
@@ -302,6 +316,14 @@ def iso_8608(
     size = number(length, "road: length")
     if size <= 0.0:
         raise ModelError(f"road: length is {size:g}; it must be above zero")
+    if number(lead, "road: lead") < 0.0:
+        raise ModelError(f"road: lead is {lead:g}; it must be zero or more")
+    if (size + lead) / above_zero(spacing, "road: spacing") > MOST_SAMPLES:
+        raise ModelError(
+            f"road: length {size:g} at the spacing {spacing:g} is too long; {MOST_SAMPLES:g} points at most"
+        )
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ModelError(f"road: seed is {shown(seed)}; it must be a whole number, zero or more")
     rng = np.random.default_rng(seed)
     x = np.arange(0.0, lead + size + spacing, spacing)
     fade = np.clip((x - lead) / 5.0, 0.0, 1.0)
@@ -342,6 +364,14 @@ class ObstacleRoad(Road):
         friction: Friction = 1.0,
     ) -> None:
         super().__init__(friction)
+        if not isinstance(obstacles, Sequence) or not all(map(callable, obstacles)):
+            raise ModelError(
+                f"road: obstacles is {shown(obstacles)}; it must be a list of them, such as [bump(5, 0.1, 1)]"
+            )
+        if y_range is not None:
+            low, high = numbers(y_range, "road: y_range", (2,)).tolist()
+            if not low < high:
+                raise ModelError(f"road: y_range is {shown(y_range)}; its first number must be below its second one")
         self.obstacles, self.y_range = tuple(obstacles), y_range
 
     def height(self, x: Any, y: Any) -> Any:
@@ -370,6 +400,7 @@ def bump(start: float, height: float, length: float) -> Callable[[Any], Any]:
     function
         Height over x.
     """
+    check_obstacle("bump", start, height, length=length)
 
     def of(x: Any) -> Any:
         u = (x - start) / length
@@ -396,6 +427,7 @@ def hump(start: float, height: float = 0.1, length: float = 3.7) -> Callable[[An
     function
         Height over x.
     """
+    check_obstacle("hump", start, above_zero(height, "hump: height"), length=length)
     radius = (0.25 * length * length + height * height) / (2.0 * height)
 
     def of(x: Any) -> Any:
@@ -425,6 +457,9 @@ def plateau(start: float, height: float = 0.1, ramp: float = 1.0, top: float = 6
     function
         Height over x.
     """
+    check_obstacle("plateau", start, height, ramp=ramp)
+    if number(top, "plateau: top") < 0.0:
+        raise ModelError(f"plateau: top is {top:g}; it must be zero or more")
 
     def of(x: Any) -> Any:
         u, v = (x - start) / ramp, (start + 2.0 * ramp + top - x) / ramp
@@ -453,7 +488,18 @@ def cleat(start: float, height: float = 0.02, length: float = 0.03, edge: float 
     function
         Height over x.
     """
+    check_obstacle("cleat", start, height, length=length, edge=edge)
+    if length < 2.0 * edge:
+        raise ModelError(f"cleat: length is {length:g}; it must be twice the edge of {edge:g} or more")
     return plateau(start, height, edge, length - 2.0 * edge)
+
+
+def check_obstacle(what: str, start: float, height: float, **lengths: float) -> None:
+    """Refuse places and heights that are no numbers, and lengths that are not above zero."""
+    number(start, f"{what}: start")
+    number(height, f"{what}: height")
+    for name, value in lengths.items():
+        above_zero(value, f"{what}: {name}")
 
 
 class OpenCrgRoad(Road):

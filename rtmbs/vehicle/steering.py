@@ -13,7 +13,7 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model import ConstantRate, Input, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.model.profiles import Motion, Numeric, Profile
-from rtmbs.vehicle.axle import CHASSIS, RACK, Part
+from rtmbs.vehicle.axle import CHASSIS, RACK, Part, above_zero
 
 DRIVER = "steering"  # name of the driver and of its input
 
@@ -233,12 +233,6 @@ def hold(steering: Any, what: str, *fields: str, name: str = "") -> None:
         else:
             checked = numbers(given, f"{what}: {field}", (3,))
         object.__setattr__(steering, field, checked)
-
-
-def above_zero(value: float, what: str) -> None:
-    """Refuse a number that is not above zero."""
-    if not number(value, what) > 0.0:
-        raise ModelError(f"{what} is {value:g}; it must be above zero")
 
 
 def idler_arm(axis: Array, length: float) -> Callable[..., Any]:

@@ -89,6 +89,13 @@ def test_nearest():
         (lambda: Path([[0, 0], [1, 0], [2, 0]]), "must be finite numbers"),
         (lambda: Path([[0, 0], [1, 0], [1, 0], [2, 0]]), "coincide"),
         (lambda: Path.circle(0.0), "each must be above zero in size"),
+        (
+            lambda: Path.lanes((0, 10, 5, 20), (0, 0, 3, 3)),
+            "there are 4 stations and 4 offsets; stations must increase",
+        ),
+        (lambda: Path.lanes((0, 10), (0, 1, 2)), "there are 2 stations and 3 offsets"),
+        (lambda: Path.of_curvature((0, 10), "bend"), "curvature is 'bend'; it must be two finite numbers or more"),
+        (lambda: Path.of_curvature((1, 10), (0, 0.1)), "s begins with 1; it must begin with 0"),
     ],
 )
 def test_path_refusals(make, words):
@@ -303,12 +310,22 @@ def test_held_steering():
     [
         (lambda: PathFollower("road", model_of()), "path is 'road'; it must be a Path"),
         (lambda: PathFollower(Path.circle(50.0), model_of(), preview=0.0), "preview is 0; it must be above zero"),
+        (lambda: PedalTable(0.2, float), "throttle is 0.2; it must be a function of time"),
+        (lambda: HeldSteering("left"), "angle is 'left'; it must be one number"),
+        (lambda: HeldSteering(0.1, 0.0), "ratio is 0; it must be"),
+        (lambda: SpeedController("fast", 1e3, 0.3), "target is 'fast'; it must be one number"),
+        (lambda: SpeedController(20.0, 0.0, 0.3), "mass is 0; it must be above zero"),
+        (lambda: Driveline.of_power(-1.0), "power is -1; it must be above zero"),
+        (lambda: Driveline.of_power(1e5, -1.0), "max_brake_torque is -1; it must be above zero"),
+        (lambda: car_of().changed(brakes=-5.0), "brake 'brake_fl': torque is -5; it must be zero or more"),
+        (lambda: car_of().changed(brakes={"f": 5.0}), "brakes has f; it must have f and r"),
+        (lambda: car_of().changed(posts=3), "posts is 3; it must be True or profiles by corner"),
         (lambda: Arms(frequency=-1.0), "frequency is -1; it must be above zero"),
         (lambda: Driveline([[0, 1], [0, 2]], [[0, 0], [1, 0]], [1.0], 1e3), "full must be rows"),
         (lambda: Driveline([[0, 1], [1, 2]], [[0, 0], [1, 0]], [-1.0], 1e3), "ratios must be numbers above zero"),
         (lambda: Driveline([[0, 1], [1, 2]], [[0, 0], [1, 0]], [1.0], 1e3, 2.0), "front_brakes is 2"),
         (
-            lambda: DrivenCar(car_of().changed(brakes=None), 10.0, PedalTable(None, None), rest=rest_of()),
+            lambda: DrivenCar(car_of().changed(brakes=None), 10.0, PedalTable(float, float), rest=rest_of()),
             "has no brakes that a driver sets",
         ),
     ],
@@ -316,3 +333,11 @@ def test_held_steering():
 def test_refusals(make, words):
     with pytest.raises(rtmbs.errors.ModelError, match=words):
         make()
+
+
+def test_pedals_beyond_their_range():
+    """They count as the nearer end: a brake below zero would drive."""
+    driven = DrivenCar(car_of(), 10.0, PedalTable(lambda t: 2.0, lambda t: -0.5), rest=rest_of())
+    driven.step()
+    inputs = driven.simulation.inputs
+    assert (inputs["driver.throttle"], inputs["driver.brake"], inputs["brake_fl.torque"]) == (1.0, 0.0, 0.0)

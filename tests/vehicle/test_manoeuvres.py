@@ -97,6 +97,9 @@ def test_metrics_by_hand():
     [
         (StepSteer(speed=0.0), "speed is 0; it must be above zero"),
         (StepSteer(speed=20.0, throttle="full"), "throttle is 'full'; it must be one of held, released"),
+        (StepSteer(speed=20.0, steer_time=0.0), "step steer: steer_time is 0; it must be above zero"),
+        (SplitBraking(duration=-1.0), "split braking: duration is -1; it must be above zero"),
+        (Braking(speed=20.0, rise_time=0.0), "braking: rise_time is 0; it must be above zero"),
         (Braking(speed=20.0, torque=-1.0), "speed and torque must be above zero"),
     ],
 )

@@ -7,11 +7,15 @@ from rtmbs.model.checks import Array, number
 from rtmbs.model.profiles import Numeric
 from rtmbs.results import Result
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.vehicle.axle import above_zero
 from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
 from rtmbs.vehicle.rest import Rest
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
+
+
+TIMES = ("h", "begin", "rise_time", "steer_time", "settle", "change", "preview", "duration", "after")  # options [s]
 
 
 class Trial(NamedTuple):
@@ -49,6 +53,9 @@ class Manoeuvre(ABC):
         ModelError
             For options that cannot be, and for a car that cannot do what they ask for; the message names them.
         """
+        for name in TIMES:
+            if hasattr(self, name):
+                above_zero(getattr(self, name), f"{self.words}: {name}")
         title, metrics, signals, result, notes, plots = self.perform(car)
         return Report(title, metrics, signals, result, car.name, notes, plots)
 

@@ -249,6 +249,8 @@ class Report:
 
 
 PEDALS = {"throttle", "brake"}
+FEW_POINTS = 20  # that are drawn as dots too
+ROUNDING = 1e-9  # range of a curve that counts as constant
 MOST_POINTS = 2000  # of a curve in a picture
 COLOURS = ("#1f5fa8", "#c8551b", "#3b8132", "#7a4fa3")
 PAGE = Template("""<!DOCTYPE html>
@@ -354,13 +356,19 @@ def picture(report: Report, plot: Plot, mark: str) -> str:
         axes.plot(line[:, 0], line[:, 1], color="#aaaaaa", linewidth=1.0, label="" if k else "driver's path, lanes")
     for name, colour in zip(plot.y, COLOURS, strict=False):
         label = "path of the car" if wide else name.replace("_", " ")
-        axes.plot(x[every], report.signals[name][every], color=colour, linewidth=1.4, label=label)
+        dots = "o" if len(x) <= FEW_POINTS else ""
+        axes.plot(
+            x[every], report.signals[name][every], dots + "-", color=colour, markersize=3, linewidth=1.4, label=label
+        )
     if plot.marks:
         places = np.array(plot.marks)
         axes.plot(places[:, 0], places[:, 1], "o", color="#d2691e", markersize=3.5, label="cones")
     axes.set_title(plot.title, fontsize=10, loc="left")
     axes.set_xlabel(f"{plot.x.replace('_', ' ')} [{UNITS.get(plot.x, '')}]", fontsize=9)
     axes.set_ylabel(f"[{UNITS.get(plot.y[0], '')}]", fontsize=9)
+    ends = [float(one(report.signals[name])) for name in plot.y for one in (np.min, np.max)]
+    if max(ends) - min(ends) < ROUNDING:
+        axes.set_ylim(min(ends) - 1e-3, max(ends) + 1e-3)  # a constant, not its rounding
     if set(plot.y) <= PEDALS:
         axes.set_ylim(-0.02, 1.02)  # the range of a pedal: small changes stay small
     axes.tick_params(labelsize=8)

@@ -114,8 +114,12 @@ class SearchedSteer(Manoeuvre):
 
         if self.angle is not None:
             (angle,) = self.checked("angle")
+            if angle == 0.0:
+                raise ModelError(f"{self.words}: angle is 0; it must be to the left or to the right")
             return angle, tried(angle)[1]
         (wanted,) = self.checked("lateral_acceleration")
+        if wanted == 0.0:
+            raise ModelError(f"{self.words}: lateral_acceleration is 0; it must be to the left or to the right")
         what = f"{self.words}: no {self.sought} gives {wanted:g} m/s^2 at {self.speed:g} m/s"
         return angle_for(tried, wanted, car.data.steering.max_angle, what)
 
@@ -660,6 +664,8 @@ class FrequencyResponse(Manoeuvre):
                 f"{band:g} must be above zero, low below high, two periods of low in the duration, and three lines in "
                 "the band"
             )
+        if angle == 0.0:
+            raise ModelError("frequency response: angle is 0; it must be to the left or to the right")
         rest = car.changed(steer=0.0).rest()
         torque = held_torque(car, speed, self.h, 2.0, rest)
         sweep = SineSweep(self.begin, angle, low, high, length)
