@@ -59,6 +59,11 @@ class ElidedLabel(QLabel):
         self.setToolTip(text)
         self._cut()
 
+    @property
+    def cut(self) -> bool:
+        """True where the text has too little room."""
+        return self.text() != self.toolTip()
+
     def _cut(self) -> None:
         fitting = self.fontMetrics().elidedText(self.toolTip(), Qt.TextElideMode.ElideRight, self.width())
         self.setText(fitting)
@@ -177,7 +182,7 @@ class PlotBar(QWidget):
         self.window_choice.setCurrentText(words)
 
     def show_values(self, text: str) -> None:
-        """Show the values at the cursor; where there is too little room, the tip has them all."""
+        """Show the values at the cursor; where there is too little room, a tip beside the mouse has them all."""
         self.values.say(text)
 
     def show_compared(self, name: str) -> None:

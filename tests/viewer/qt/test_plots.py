@@ -8,7 +8,9 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolTip
 
 from rtmbs.results.curves import FREQUENCY, LIVE_WINDOW, WINDOWS, spectrum, window_words
 from rtmbs.simulation import Simulation
@@ -59,6 +61,24 @@ def test_a_live_session_begins_with_its_last_seconds(window, result):
     recorded = Plots(WHITE)
     recorded.describe(playback(result, motored()).describe())
     assert recorded.window_of_time is None, "a recorded run is shown whole"
+
+
+def test_a_channel_stands_once_in_the_list(window):
+    panel = window.panels.plots
+    listed = [item.data(0, Qt.ItemDataRole.UserRole) for item in panel._leaves()]
+    assert {"base.angle_rate", "base.angle_acceleration", "crank.acceleration"} <= {*listed}
+    assert not {"base.rate", "base.acceleration"} & {*listed}, "these are second names"
+    panel.choose("base.rate")
+    assert panel.chosen() == [ENERGY, VIOLATION, NAME, "base.angle_rate"]
+
+
+def test_values_without_room_stand_beside_the_mouse(window):
+    panel = window.panels.plots
+    panel.bar.values.setFixedWidth(60)
+    panel._point(panel.shown[NAME].box.mapViewToScene(QPointF(0.5, 0.0)))
+    assert panel.bar.values.cut
+    words = [one.rpartition(" ")[0] for one in QToolTip.text().split("\n")]
+    assert words == ["t [s]", *(f"{NAME}[{axis}] [m]" for axis in "xyz")]
 
 
 def lines(window, name, run=0):
