@@ -109,11 +109,11 @@ class PlotBar(QWidget):
         row.addWidget(self.values, 1)
         for button in (self.compare, self.export):
             row.addWidget(button)
-        own: tuple[QWidget, ...] = (
+        self.controls: tuple[QWidget, ...] = (
             self.choice, self.window_choice, self.layout_button, self.compare, self.export,
         )  # fmt: skip
-        for one in own:
-            one.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+        for one in self.controls:
+            one.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # after a click keys belong to the window
         self.offer(())
         self.choice.currentTextChanged.connect(lambda _: self.changed.emit())
         self.window_choice.textActivated.connect(self.windowed.emit)

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,6 +154,8 @@ class Plots(QSplitter):
         stack.addWidget(self.scrolled, 1)
         self.addWidget(drawn)
         self.setSizes([230, 900])
+        for one, following in pairwise((self.filter, self.tree, *self.bar.controls)):
+            self.setTabOrder(one, following)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
