@@ -50,6 +50,7 @@ from rtmbs.viewer.video import IMAGES
 
 TURN, MOVE, CLOSER = 10.0, 0.05, 1.15  # of one press: degrees, widths of the picture, and a factor
 TABBED = Qt.FocusPolicy.TabFocus
+MOST_FIELDS = 10_000  # of a window that are looked at for the one that Tab comes to
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
 MODELS = "Models, results and histories (*.py *.mks *.npz *.h5 *.hdf5 history.json)"
@@ -563,8 +564,12 @@ class Actions:
 
 def first_field(room: QWidget) -> QWidget:
     """Return the first widget in a panel that takes the keyboard, the panel itself without one."""
-    fields = [one for one in room.findChildren(QWidget) if one.isVisible() and one.focusPolicy() & TABBED]
-    return fields[0] if fields else room
+    fields = {one for one in room.findChildren(QWidget) if one.isVisible() and one.focusPolicy() & TABBED}
+    one = room
+    for _ in range(MOST_FIELDS if fields else 0):
+        if (one := one.nextInFocusChain()) in fields:
+            return one
+    return room
 
 
 # ---- the state as text -----------------------------------------------------------------------------------------------

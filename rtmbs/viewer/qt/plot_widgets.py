@@ -59,6 +59,11 @@ class ElidedLabel(QLabel):
         self.setToolTip(text)
         self._cut()
 
+    @property
+    def cut(self) -> bool:
+        """True where the text has too little room."""
+        return self.text() != self.toolTip()
+
     def _cut(self) -> None:
         fitting = self.fontMetrics().elidedText(self.toolTip(), Qt.TextElideMode.ElideRight, self.width())
         self.setText(fitting)
@@ -104,11 +109,11 @@ class PlotBar(QWidget):
         row.addWidget(self.values, 1)
         for button in (self.compare, self.export):
             row.addWidget(button)
-        own: tuple[QWidget, ...] = (
+        self.controls: tuple[QWidget, ...] = (
             self.choice, self.window_choice, self.layout_button, self.compare, self.export,
         )  # fmt: skip
-        for one in own:
-            one.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+        for one in self.controls:
+            one.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # after a click keys belong to the window
         self.offer(())
         self.choice.currentTextChanged.connect(lambda _: self.changed.emit())
         self.window_choice.textActivated.connect(self.windowed.emit)
@@ -177,7 +182,7 @@ class PlotBar(QWidget):
         self.window_choice.setCurrentText(words)
 
     def show_values(self, text: str) -> None:
-        """Show the values at the cursor; where there is too little room, the tip has them all."""
+        """Show the values at the cursor; where there is too little room, a tip beside the mouse has them all."""
         self.values.say(text)
 
     def show_compared(self, name: str) -> None:

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,13 +11,14 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QCursor, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QLineEdit,
     QScrollArea,
     QSplitter,
+    QToolTip,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -48,7 +49,7 @@ from rtmbs.viewer.qt.capture import unwritten
 from rtmbs.viewer.qt.model_panel import children, tops
 from rtmbs.viewer.qt.plot_widgets import TIME, PlotBar, Shown, make_plot, set_heading
 from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
-from rtmbs.viewer.scene.elements import Distance
+from rtmbs.viewer.scene.elements import Distance, second_names
 from rtmbs.viewer.scene.frame import FIRST, PLOTS, Strip, T
 from rtmbs.viewer.scene.theme import Theme
 from rtmbs.viewer.session.commands import Seek
@@ -67,6 +68,7 @@ Array = NDArray[np.float64]
 
 LEAST_WIDTH = 330  # [pixels] of a plot; with less room the plots stand below another
 COLUMNS = 2  # of plots, from the third on
+BETWEEN = "   "  # values at the cursor
 HINT = "tick a channel in the list to plot it"
 BESIDE = 0.01  # of what samples span: a cursor so far beside them has their values
 
@@ -112,6 +114,7 @@ class Plots(QSplitter):
         self._before: Span | None = None  # span of the last drawing, which a window stays at
         self._columns: tuple[str, ...] = ()  # subscribed components, in the order of the columns
         self._channels: dict[str, ChannelDescription] = {}
+        self._twice: dict[str, str] = {}  # second names of channels, with the first
         self._distances: dict[str, Distance] = {}  # that are measured, by name
         self._description: SceneDescription | None = None
         self.plotted = Plotted()
@@ -151,6 +154,8 @@ class Plots(QSplitter):
         stack.addWidget(self.scrolled, 1)
         self.addWidget(drawn)
         self.setSizes([230, 900])
+        for one, following in pairwise((self.filter, self.tree, *self.bar.controls)):
+            self.setTabOrder(one, following)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
@@ -178,7 +183,9 @@ class Plots(QSplitter):
             self.show_window(LIVE_WINDOW if description.live else None)
         self._description = description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
-        self._channels = {channel.name: channel for channel in description.channels}
+        self._twice = second_names(description)
+        kept = [self._twice.get(name, name) for name in kept]
+        self._channels = {one.name: one for one in description.channels if one.name not in self._twice}
         self._channels |= {name: ChannelDescription(name, (), "m") for name in self._distances}
         self.tree.blockSignals(True)
         self.tree.clear()
@@ -212,7 +219,8 @@ class Plots(QSplitter):
         return [item.data(0, Qt.ItemDataRole.UserRole) for item in checked]
 
     def choose(self, name: str, ticked: bool = True) -> None:
-        """Tick a channel, or take its tick away."""
+        """Tick a channel, or take its tick away; one that stands twice is listed by its first name."""
+        name = self._twice.get(name, name)
         for item in self._leaves():
             if item.data(0, Qt.ItemDataRole.UserRole) == name:
                 item.setCheckState(0, Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
@@ -453,7 +461,9 @@ class Plots(QSplitter):
                 for one in self.shown.values():
                     one.cursor.setValue(x - one.x_offset)
                     one.cursor.show()
-                self.bar.show_values(self.values_at(name, x))
+                self.bar.show_values(words := self.values_at(name, x))
+                if self.bar.values.cut:
+                    QToolTip.showText(QCursor.pos(), words.replace(BETWEEN, "\n"), self.area.viewport())
 
     def values_at(self, name: str, x: float) -> str:
         """Return the values of the curves of a plot at the sample that is nearest to ``x``."""
@@ -466,7 +476,7 @@ class Plots(QSplitter):
                 words = f"{curve.said}{bracketed(curve.unit)} {curve.y[k]:.6g}"
                 said += [place] * (place != over) + [words]
                 over = place
-        return "   ".join(said)
+        return BETWEEN.join(said)
 
     def export(self, path: str) -> str:
         """Write what is seen: every sample as numbers (.csv), or a figure (.pdf, .svg, .png); return a sentence.

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
     QAbstractSpinBox,
     QApplication,
+    QComboBox,
     QLineEdit,
     QMainWindow,
     QPlainTextEdit,
+    QTabBar,
     QVBoxLayout,
     QWidget,
 )
@@ -489,16 +493,32 @@ END_EDITING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
 EDITORS = (QLineEdit, QAbstractSpinBox)
 
 
+FIELDS = (QAbstractItemView, QAbstractButton, QComboBox, QTabBar)
+OWN_KEYS = {Qt.Key.Key_Space, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End}  # of such a field
+MOUSE, OTHER = Qt.FocusReason.MouseFocusReason, Qt.FocusReason.OtherFocusReason
+BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+
+
 class FocusReturn(QObject):
-    """Gives the keyboard to ``scene`` when Enter or Esc ends an edit in its window."""
+    """Gives the keyboard to ``scene`` when Enter or Esc ends an edit in its window.
+
+    Keys of the window go before those of its fields. A field that Tab or Ctrl+E gave the keyboard to has its own keys.
+    """
 
     def __init__(self, scene: QWidget) -> None:
         super().__init__(scene)
         self._scene = scene
+        self._by_tab = False
         running_application().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Look at a key that goes up: the number was taken when it went down."""
+        """Look at a key that goes up: the number was taken when it went down. Look at keys of both window and field."""
+        if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusIn:
+            self._by_tab = event.reason() in BY_TAB or (self._by_tab and event.reason() not in (MOUSE, OTHER))
+        own = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and event.key() in OWN_KEYS
+        if own and self._by_tab and isinstance(watched, FIELDS) and event.modifiers() == Qt.KeyboardModifier.NoModifier:
+            event.accept()
+            return True
         ended = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyRelease and event.key() in END_EDITING
         if ended and isinstance(watched, EDITORS) and watched.window() is self._scene.window():
             self._scene.setFocus()

@@ -21,7 +21,7 @@ SQUARED = "\N{SUPERSCRIPT TWO}"
 BODY, JOINT, CONSTRAINT, FORCE, MARKER, INPUT = "body", "joint", "constraint", "force", "marker", "input"
 # Kinds of element whose channels belong to a choice; rods and constraints of the user have the reaction of a joint.
 OWNERS = {CONSTRAINT: ("joint", "driver", "coupler")}
-SHORT = ("rate", "acceleration")  # second names of a joint's channels
+SHORT = ("rate", "acceleration")  # second names of the channels of a joint with one coordinate
 
 
 class Choice(NamedTuple):
@@ -71,15 +71,25 @@ def bodies_of(description: SceneDescription, choice: Choice) -> set[int]:
     return {end for one in description.elements if one.name == owner for end in one.bodies}
 
 
+def second_names(description: SceneDescription) -> dict[str, str]:
+    """Return the channels that stand twice, "pivot.rate" beside "pivot.angle_rate", with their first names."""
+    names, found = {channel.name for channel in description.channels}, dict[str, str]()
+    for name in names:
+        owner, _, word = name.rpartition(".")
+        base, _, kind = word.rpartition("_")
+        if kind in SHORT and f"{owner}.{base}" in names and f"{owner}.{kind}" in names:
+            found[f"{owner}.{kind}"] = name
+    return found
+
+
 def channels_of(description: SceneDescription, choice: Choice) -> list[ChannelDescription]:
     """Return the channels of an element, as many as can be inspected at once."""
     kinds = OWNERS.get(choice.kind, (choice.kind,))
     names = {choice.name, *(f"{kind}:{choice.name}" for kind in kinds)}
-    found, numbers = list[ChannelDescription](), 0
+    found, numbers, twice = list[ChannelDescription](), 0, second_names(description)
     for channel in description.channels:
-        owner, _, word = channel.name.rpartition(".")
-        short = choice.kind == JOINT and word in SHORT
-        if owner in names and not short and (not channel.kind or channel.kind in kinds):
+        owner = channel.name.rpartition(".")[0]
+        if owner in names and channel.name not in twice and (not channel.kind or channel.kind in kinds):
             numbers += max(len(channel.axes), 1)
             if numbers <= INSPECTED:
                 found.append(channel)

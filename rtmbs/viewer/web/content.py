@@ -68,7 +68,7 @@ TOUCH = ("One finger, two fingers", "turn; move and come closer")
 ACTIONS = (  # of the window that a page has too
     "play_or_pause", "step_forward", "step_back", "ten_forward", "ten_back", "loop", "mark", "mark_before",
     "mark_after", "faster", "slower", "real_time", "reset", "fit", "look_isometric", "look_front", "look_side",
-    "look_top", "parallel", "follow", "help", "plots", "full_screen", "theme", "labels", "joints", "forces", "grid",
+    "look_top", "parallel", "follow", "help", "plots", "theme", "labels", "joints", "forces", "grid",
     "trail", "marker_trails", "reactions", "longer_arrows", "shorter_arrows", "legend", "choose_nothing",
 )  # fmt: skip
 LIVE_ACTIONS = ("undo", "redo")  # that a live page has beside these

@@ -127,7 +127,6 @@ function actions(page) {
       if (page.curves.empty) tell("this page holds no channels");
       else byId("curves").hidden = !byId("curves").hidden;
     },
-    full_screen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
     theme: () => setTheme(page, stage.theme === "white" ? "dark" : "white"),
     labels: () => { stage.labels = !stage.labels; },
     joints: hideOrShow("joints"),
@@ -255,12 +254,25 @@ function listen(page) {
   byId("speed").addEventListener("change", (event) => { player.setSpeed(Number(event.target.value)); event.target.blur(); });
   const known = new Map(page.content.keys.flatMap(([keys, , , name]) => keys.map((key) => [key, name])));
   addEventListener("keydown", (event) => {
-    const name = known.get(keyName(event));
-    if (!name || event.target instanceof HTMLSelectElement) return;
+    const key = keyName(event), name = known.get(key);
+    if (isTyped(event.target) && key === "Esc") event.target.blur(); // from now on keys are those of the page
+    if (!name || isOwn(event.target, key)) return;
     event.preventDefault();
     call(name);
   });
   pointers(page, stage);
+}
+
+// True for a field that takes letters.
+function isTyped(field) {
+  return field instanceof HTMLInputElement && ["text", "search", "number"].includes(field.type);
+}
+
+// True for a key of a field: what is typed, and how a field works that Tab came to. A click leaves the keys to the page.
+function isOwn(field, key) {
+  if (isTyped(field) || field instanceof HTMLSelectElement) return true;
+  const works = ["Space", "Left", "Right", "Home", "End"].includes(key);
+  return works && field instanceof HTMLElement && field.matches("button:focus-visible, input:focus-visible");
 }
 
 // A key as Qt writes it.

@@ -76,6 +76,7 @@ class Live {
     page.curves.askFor = (window) => this.ask({ do: "window", window });
     page.curves.askSpectrum = (on) => this.ask({ do: "spectrum", on });
     restoreCamera(page);
+    addEventListener("pagehide", () => keepCamera(page)); // the user loads the page anew
     this.connect();
   }
 
@@ -105,10 +106,7 @@ class Live {
   }
 
   read({ messages, reload }) {
-    if (reload) {
-      keepCamera(this.page);
-      location.reload();
-    }
+    if (reload) location.reload();
     for (const { kind, text } of messages ?? []) if (kind !== "log") tell(text, kind === "failure");
   }
 

@@ -29,6 +29,7 @@ from rtmbs.results.curves import LIVE_WINDOW, Curve, Span, Window, shown_unit, s
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
+from rtmbs.viewer.scene.elements import second_names
 from rtmbs.viewer.scene.frame import FIRST, OPTIONS, Frame, Strip, T
 from rtmbs.viewer.scene.shapes import Scale
 from rtmbs.viewer.session.commands import OPTION_TIPS, Seek, ShowReactions, option_title
@@ -184,13 +185,14 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
         for one in description.inputs
         if one.settable
     ]
+    twice = second_names(description)
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
         "words": {name: [option_title(name), OPTION_TIPS[name]] for name in ("h", *description.choices)},
         "channels": [
             *([name, ""] for name in built_in_plots(description)),
-            *([name, unit_words(unit)] for name, unit in units(description).items()),
+            *([name, unit_words(unit)] for name, unit in units(description).items() if name not in twice),
         ],
         "settable": description.live,
         "window": LIVE_WINDOW if description.live else None,
@@ -360,8 +362,10 @@ class LiveServer:
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
         if self.paging.channels:
-            names = plotted_of(self._scene.description, self.paging.channels).names
-            connection.send(self._reader.subscribe({"names": [*names]}))
+            description = self._scene.description
+            names, twice = plotted_of(description, self.paging.channels).names, second_names(description)
+            first = dict.fromkeys(twice.get(name, name) for name in names)
+            connection.send(self._reader.subscribe({"names": [*first]}))
         self._viewers: dict[ServerConnection, Seen] = {}
         self._other = other_run(self.paging.compared)
         self.pictures = 0  # that were made

@@ -8,7 +8,9 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from rtmbs.results.curves import FREQUENCY, LIVE_WINDOW, WINDOWS, spectrum, window_words
 from rtmbs.simulation import Simulation
@@ -16,11 +18,11 @@ from rtmbs.viewer.qt.plot_widgets import TIME
 from rtmbs.viewer.qt.plots import Plots
 from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import WHITE
-from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
+from rtmbs.viewer.session.commands import Play, Reset, SetInput, StepForward
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
+from tests.viewer.windows import activate, follow, open_window
 
 STEPS = 200
 NAME = "crank.position"
@@ -59,6 +61,49 @@ def test_a_live_session_begins_with_its_last_seconds(window, result):
     recorded = Plots(WHITE)
     recorded.describe(playback(result, motored()).describe())
     assert recorded.window_of_time is None, "a recorded run is shown whole"
+
+
+def test_a_channel_stands_once_in_the_list(window):
+    panel = window.panels.plots
+    listed = [item.data(0, Qt.ItemDataRole.UserRole) for item in panel._leaves()]
+    assert {"base.angle_rate", "base.angle_acceleration", "crank.acceleration"} <= {*listed}
+    assert not {"base.rate", "base.acceleration"} & {*listed}, "these are second names"
+    panel.choose("base.rate")
+    assert panel.chosen() == [ENERGY, VIOLATION, NAME, "base.angle_rate"]
+
+
+def test_the_keyboard_alone_ticks_a_channel_and_chooses_the_bar(window):
+    panel, bar = window.panels.plots, window.panels.plots.bar
+    activate(window)
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.focusWidget() is panel.filter
+    reached = []
+    for _ in range(12):
+        reached.append(now := QApplication.focusWidget())
+        if now is panel.tree:
+            QTest.keyClick(now, Qt.Key.Key_Home)
+            assert ENERGY in panel.chosen()
+            QTest.keyClick(now, Qt.Key.Key_Space)
+            assert ENERGY not in panel.chosen()
+        if now is bar.choice:
+            QTest.keyClick(now, Qt.Key.Key_Down)
+            assert bar.over == FREQUENCY
+        QTest.keyClick(now, Qt.Key.Key_Tab)
+    assert {panel.tree, bar.choice, bar.window_choice, bar.layout_button, bar.compare, bar.export} <= {*reached}
+    assert Play() not in window.connection.sent
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+    assert Play() in window.connection.sent, "after a click Space is that of the window"
+
+
+def test_values_without_room_stand_beside_the_mouse(window):
+    panel = window.panels.plots
+    panel.bar.values.setFixedWidth(60)
+    panel._point(panel.shown[NAME].box.mapViewToScene(QPointF(0.5, 0.0)))
+    assert panel.bar.values.cut
+    words = [one.rpartition(" ")[0] for one in QToolTip.text().split("\n")]
+    assert words == ["t [s]", *(f"{NAME}[{axis}] [m]" for axis in "xyz")]
 
 
 def lines(window, name, run=0):

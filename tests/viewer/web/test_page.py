@@ -181,6 +181,33 @@ def test_keys_are_those_of_the_window(browser, page):
     assert set(ACTIONS) <= set(BY_ACTION)
 
 
+def test_what_is_typed_into_a_field_is_no_key_of_the_page(browser, page):
+    told = look(
+        browser,
+        page,
+        """
+        const kinds = { text: "l", search: "l", number: "1", checkbox: "l", body: "F5" };
+        const down = (key) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+        const asked = (field, key) => field.dispatchEvent(down(key));
+        page.player.setSpeed(2);
+        told.left = Object.entries(kinds).map(([type, key]) => {
+          if (type === "body") return asked(document.body, key);
+          const field = Object.assign(document.createElement("input"), { type });
+          document.body.append(field);
+          return asked(field, key);
+        });
+        told.labels = page.stage.labels;
+        told.speed = page.player.speed;
+        const field = document.querySelector("input[type=search]");
+        field.focus();
+        asked(field, "Escape");
+        told.focused = document.activeElement === field;
+        """,
+    )
+    assert told["left"] == [True, True, True, False, True], "F5 is that of the browser"
+    assert (told["labels"], told["speed"], told["focused"]) == (True, 2, False)
+
+
 def test_a_body_is_chosen_by_a_press(browser, page):
     told = look(
         browser,
