@@ -160,7 +160,8 @@ class StartEquations:
 
     def moved(self, row: str, z: Array, zd: Array, s: Array) -> Array:
         """Return how equations change with coordinates, rates, states and parameters (k, np)."""
-        changed = self.block(row, "z") @ z + self.block(row, "zd") @ zd + self.block(row, "s") @ s
+        moving = [(name, one) for name, one in (("z", z), ("zd", zd), ("s", s)) if np.any(one)]  # none by a load
+        changed = sum(self.block(row, name) @ one for name, one in moving)
         return np.asarray(changed + self.block(row, "p"))
 
     def accelerations(self, z: Array, zd: Array, s: Array) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -423,7 +423,7 @@ class SensitivityParameters:
     found: tuple[SensitivityParameter, ...]
     variations: Variations
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """A name for each number."""
         return tuple(one.name for one in self.found)

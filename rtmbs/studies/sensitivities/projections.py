@@ -120,8 +120,10 @@ class Projections:
         s = found["s"].copy()
         early, twice = np.flatnonzero(made <= 2), np.flatnonzero(made == 2)
         ways = np.full((3, count, len(tape.called.laws)), -1)
-        ways[0, early], ways[2] = self.ways(x[early], at[early], known[early]), self.ways(x, inc, known)
-        found["guessed"][early] = s[early] = self.states(x[early], at[early], known[early])
+        if tape.called:
+            ways[0, early], ways[2] = self.ways(x[early], at[early], known[early]), self.ways(x, inc, known)
+        if tape.ns:
+            found["guessed"][early] = s[early] = self.states(x[early], at[early], known[early])
         if len(twice):
             dz, found["ds"][twice], found["first"][twice] = self.corrections(
                 x[twice], at[twice], s[twice], known[twice]

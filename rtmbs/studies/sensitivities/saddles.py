@@ -398,12 +398,15 @@ def factor_lu(F: Array, n: int, exchanges: Array, below: Array, diagonal: float)
             for j in range(n):
                 F[c, j], F[p, j] = F[p, j], F[c, j]
             count = entries_below(F, n, c, below)
-        inverse = 1.0 / F[c, c]
+        inverse, first = 1.0 / F[c, c], c + 1
+        if count > 0:  # branches of a tree come one after the other: a row begins with zeros
+            while first < n and F[at(c), at(first)] == 0.0:
+                first += 1
         for k in range(count):
             i = below[at(k)]
             factor = F[at(i), at(c)] * inverse
             F[at(i), at(c)] = factor
-            for j in range(c + 1, n):
+            for j in range(first, n):
                 F[at(i), at(j)] -= factor * F[at(c), at(j)]
 
 
