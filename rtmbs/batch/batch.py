@@ -13,7 +13,7 @@ from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.core.bounds import BEYOND
 from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, StateError, shown, unknown_name

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.locks import LOCKED
+from rtmbs.contact.switched import LOCKED
 from rtmbs.errors import InputError
 from rtmbs.model.checks import number
 from rtmbs.simulation.events import Event, Instant

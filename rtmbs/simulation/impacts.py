@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.gaps import CLOSED
+from rtmbs.contact.switched import CLOSED
 from rtmbs.errors import InputError
 from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.locks import LOCKED
+from rtmbs.contact.switched import LOCKED
 from rtmbs.errors import InputError, StartError, UnknownNameError, shown, unknown_name
 from rtmbs.model.checks import numbers
 from rtmbs.numerics.linear.least_change import KKTSolver

@@ -22,7 +22,7 @@ from rtmbs.system.system import Array, Integers, Mask, System
 from rtmbs.system.tables import EDGE, HEIGHT, ROLL, Contacts, ContactSets
 
 if TYPE_CHECKING:
-    from rtmbs.contact.sets import ContactSet
+    from rtmbs.contact.elements import ContactSet
 
 LABELS = "height", "roll_x", "roll_y"  # rows of a rolling contact: along the normal, and the f and g axis of the plane
 RATES = ROLL, EDGE  # kinds of rows that bind rates alone
