@@ -7,7 +7,7 @@ one in the bristle. Here the touch is found on the cubic between both ends, and 
 import numpy as np
 from numpy import exp
 
-from rtmbs.ad.lanes import evaluate_lanes
+from rtmbs.ad.lanes import evaluate_lanes, evaluate_seated, leave_seats, take_seat
 from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
 from rtmbs.semirecursive.law_kernels import set_inputs
@@ -37,10 +37,11 @@ def begin_bristles(tables, h, old, new, u, ws):
     laws, count = tables.laws, 0
     for b in range(len(laws.state_block)):
         ws.begin[b, ACTIVE] = 0.0
-        if laws.state_block[b, BEGINS] == 1 and may_begin(laws.state_block[b], old, new, ws):
+        if laws.state_block[b, BEGINS] > 0 and may_begin(laws.state_block[b], old, new, ws):
             ws.begin[b, LOW], ws.begin[b, HIGH], ws.begin[b, ACTIVE], count = 0.0, 1.0, 1.0, count + 1
     if count == 0:
         return
+    seat_contacts(laws, ws)
     inputs = set_inputs(tables, new.z, new.zd, u, ws)
     keep_inputs(ws.begin_input[1], inputs, ws)
     forward_positions(tables, old.R0, old.z, ws)
@@ -152,14 +153,46 @@ def look(laws, part, h, inputs, ws):
 
 
 @inner_kernel
+def seat_contacts(laws, ws):
+    """Give a lane to every contact that may begin, or to none where there are too many of one kind."""
+    leave_seats(ws.begin_seat, ws.begin_used)
+    for b in range(len(laws.state_block)):
+        if ws.begin[b, ACTIVE] == 1.0 and len(ws.begin_seat) > 0:
+            number = laws.state_block[b, BEGINS] - 1
+            if not take_seat(laws.begins, ws.begin_lanes, ws.begin_seat, ws.begin_used, number):
+                leave_seats(ws.begin_seat, ws.begin_used)
+                return
+
+
+@inner_kernel
 def ask_rates(laws, inputs, ws):
-    """Fill rates of states and their slopes at ws.law_number."""
+    """Fill rates of states and their slopes at ws.law_number: those of contacts with a lane, or of all laws."""
+    states = len(ws.state_change)
+    if len(ws.begin_used) > 0 and ws.begin_used[0] > 0:
+        numbers = ws.law_number[: inputs + states]
+        evaluate_seated(laws.begins, ws.begin_lanes, ws.begin_seat, ws.begin_used, numbers, ws.law_parameter)
+        first = len(ws.law_output) - len(laws.state_place)
+        for b in range(len(laws.state_block)):
+            number = laws.state_block[b, BEGINS] - 1
+            if number >= 0 and ws.begin_seat[number] >= 0:
+                read_seated(laws, laws.state_block[b], number, first, ws)
+        return
     if len(laws.rates.lanes) > 0:
-        numbers = ws.law_number[: inputs + len(ws.state_change)]
-        evaluate_lanes(laws.rates, ws.law_rates, numbers, ws.law_parameter, ws.law_output)
+        evaluate_lanes(laws.rates, ws.law_rates, ws.law_number[: inputs + states], ws.law_parameter, ws.law_output)
     else:
-        evaluate_recorded(laws, inputs + len(ws.state_change), ws)
+        evaluate_recorded(laws, inputs + states, ws)
     read_slopes(laws, ws)
+
+
+@inner_kernel
+def read_seated(laws, block, number, first, ws):
+    """Read rates and slopes of one contact; ``first`` is the place of the first slope of all among outputs."""
+    found, lane, begin = laws.begins.found, ws.begin_seat[number], laws.begins.pointer[number, 2]
+    slopes = begin + block[COUNT]
+    for i in range(begin, slopes):
+        ws.state_rate[block[STATE] + i - begin] = ws.begin_lanes[found[i, 0], lane]
+    for i in range(slopes, laws.begins.pointer[number + 1, 2]):
+        ws.state_slope[laws.state_place[found[i, 1] - first]] = ws.begin_lanes[found[i, 0], lane]
 
 
 @inner_kernel
