@@ -7,7 +7,7 @@ import numpy as np
 from rtmbs.ad.lanes import lane_memory, seat_memory
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
-from rtmbs.system.contact_tables import COLUMNS, states_of_sets
+from rtmbs.system.contact_tables import COLUMNS, PAIR_COLUMNS, states_of_sets
 from rtmbs.system.law_tables import BEGINS, COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 
@@ -108,6 +108,7 @@ class Workspace(NamedTuple):
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
     touch: Array  # (pairs, columns) of contact sets: see ``semirecursive/contact_sets.py``
+    begin_pair: Array  # (pairs, 23) float64: see ``semirecursive/touch_begin.py``
     set_wrench: Array  # (members, 6) on each of their members about the origin
     set_motion: Array  # (members, 12) twist and change of velocity of each
     set_force: Array  # (n,) what the motions of members do to others
@@ -221,6 +222,7 @@ def scratch_of_sets(sets: ContactSets, n: int, dtype: type) -> dict[str, Array]:
     rows = MOST_DIRECTIONS + 1 if count else 0
     return {
         "touch": np.zeros((pairs, COLUMNS), dtype),
+        "begin_pair": np.zeros((pairs, PAIR_COLUMNS)),
         "set_wrench": np.zeros((count, 6), dtype),
         "set_motion": np.zeros((count, 12), dtype),
         "set_force": np.zeros(n if count else 0, dtype),

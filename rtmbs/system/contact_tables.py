@@ -110,6 +110,7 @@ BRISTLES = 3  # states of a pair
 TOUCHES, GAP, NORMAL, ALONG, ACROSS, CURVATURE, FORCE, SPEED, SPIN, MIDDLE = 0, 1, 2, 5, 8, 11, 12, 15, 18, 21
 PRESS, BY_GAP, BY_LEAVING, LEAVING, LIMIT, BRISTLE, OUT, BACK, SLIP = 24, 25, 26, 27, 28, 29, 31, 32, 33
 RATE, FRICTION, BY_PLACE, BY_VELOCITY, BY_SPIN, REACH, SHARED, COLUMNS = 35, 37, 39, 48, 57, 66, 67, 68
+PAIR_COLUMNS = 23  # of ``Workspace.begin_pair``: see ``semirecursive/touch_begin.py``
 
 
 def build_contact_sets(

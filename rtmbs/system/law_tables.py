@@ -246,9 +246,11 @@ def rates_side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
 
 def rates_in_seats(laws: list[BuiltLaw]) -> SeatProgram:
     """Return the same program for contacts of shapes, of which few begin at a time."""
+    if not any(begins(law) for law in laws):
+        return no_seats(no_program())
     members, n, k = members_of(laws)
     found = [rates_of(law, member) for law, member in zip(laws, members, strict=True) if begins(law)]
-    return seat_program(found, n, k) if found else no_seats(no_program())
+    return seat_program(found, n, k)
 
 
 def rates_of(law: BuiltLaw, member: Member) -> Member:
