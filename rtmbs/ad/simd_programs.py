@@ -209,6 +209,19 @@ class LaneProgram(NamedTuple):
     found: Integers  # (m, 3) int64: slot, lane, and place among outputs
 
 
+@struct
+class SeatProgram(NamedTuple):
+    """One function of each structure in one program, whose lanes are for those functions that are asked for."""
+
+    program: Program  # sizes: independents and parameters of all functions, and slots
+    kind: Array  # (functions,) int64: structure of each
+    slot: Array  # (functions,) int64: where its constants begin in the memory (slots, 8)
+    pointer: Array  # (functions + 1, 3) int64: its first constant, row of ``given`` and row of ``found``
+    constants: Array  # (constants,) of all functions
+    given: Array  # (g, 2) int64: slot, and place among independents, then parameters
+    found: Array  # (m, 2) int64: slot, and place among outputs
+
+
 class Member(NamedTuple):
     """Function on a tape, and the places of its inputs and outputs among those of all functions."""
 
@@ -267,6 +280,39 @@ def no_lanes(program: Program) -> LaneProgram:
     return LaneProgram(program, np.zeros(0, np.int64), np.zeros((0, LANES)), nothing, nothing)
 
 
+def seat_program(members: Sequence[Member], n: int, k: int) -> SeatProgram:
+    """Return the program of functions of which few are asked for at a time; ``n`` and ``k`` are the sizes of all."""
+    names = [structure(one.tape) for one in members]
+    first = {name: members[names.index(name)].tape for name in names}  # of each structure, in the order of the members
+    tapes, order = list(first.values()), list(first)
+    program = lowered(joined(tapes))
+    sizes = [(len(tape.constants), tape.n, tape.k, tape.m) for tape in tapes]
+    begin = np.cumsum([(0, 0, 0, 0), *sizes], axis=0)
+    inputs = len(program.constants) + np.array([0, program.sizes[0]])
+    kind = np.array([order.index(name) for name in names], np.int64)
+    pointer, given, found = [(0, 0, 0)], [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
+    for one, of in zip(members, kind, strict=True):
+        tape, at = one.tape, begin[of]
+        given.append(np.column_stack((inputs[0] + at[1] + np.arange(tape.n), one.x)))
+        given.append(np.column_stack((inputs[1] + at[2] + np.arange(tape.k), n + one.p)))
+        found.append(np.column_stack((program.output[at[3] : at[3] + tape.m], one.y)))
+        pointer.append(tuple(np.add(pointer[-1], (len(tape.constants), tape.n + tape.k, tape.m))))
+    return SeatProgram(
+        program._replace(sizes=np.array([n, k, program.sizes[2]], np.int64)),
+        kind,
+        np.asarray(begin[kind, 0], np.int64),
+        np.array(pointer, np.int64),
+        np.concatenate([np.zeros(0), *(one.tape.constants for one in members)]),
+        *(np.ascontiguousarray(np.concatenate(part), np.int64) for part in (given, found)),
+    )
+
+
+def no_seats(program: Program) -> SeatProgram:
+    """Return the program of no function; ``program`` is that of none."""
+    none, pairs = np.zeros(0, np.int64), np.zeros((0, 2), np.int64)
+    return SeatProgram(program, none, none, np.zeros((1, 3), np.int64), np.zeros(0), pairs, pairs)
+
+
 def batches_of(members: Sequence[Member]) -> list[list[Member]]:
     """Return functions of equal structure together, at most eight in a batch."""
     groups: dict[bytes, list[Member]] = {}
@@ -313,6 +359,53 @@ def lane_memory(lanes: LaneProgram) -> Array:
     memory = aligned(int(lanes.program.sizes[2]))
     memory[: len(lanes.constants)] = lanes.constants
     return memory
+
+
+def seat_memory(seats: SeatProgram) -> Array:
+    """Return new memory for a program of seats, aligned to cache lines, none for one without runs."""
+    if not len(seats.kind):
+        return np.zeros((0, LANES))
+    memory = aligned(int(seats.program.sizes[2]))
+    memory[: len(seats.program.constants)] = seats.program.constants[:, None]
+    return memory
+
+
+@kernel
+def leave_seats(seat: Array, lanes: Array) -> None:
+    """Take the lanes from all functions: ``seat`` (functions,) has the lane of each, ``lanes`` (runs,) those in use."""
+    seat[:] = -1
+    lanes[:] = 0
+
+
+@kernel
+def take_seat(seats: SeatProgram, memory: Array, seat: Array, lanes: Array, function: int) -> bool:
+    """Give a lane to a function, the first behind those of its structure; False where no lane is left."""
+    lane = 0
+    for other in range(len(seat)):
+        if seats.kind[other] == seats.kind[function]:
+            lane = max(lane, seat[other] + 1)
+    if lane >= LANES:
+        return False
+    first = seats.pointer[function, 0]
+    for e in range(first, seats.pointer[function + 1, 0]):
+        memory[seats.slot[function] + e - first, lane] = seats.constants[e]
+    for r in range(len(lanes)):
+        lanes[r] = max(lanes[r], lane + 1)
+    seat[function] = lane
+    return True
+
+
+@kernel
+def evaluate_seated(seats: SeatProgram, memory: Array, seat: Array, lanes: Array, x: Array, p: Array) -> None:
+    """Write the outputs of all functions with a lane to the memory, for independents x (n,) and parameters p (k,)."""
+    n = seats.program.sizes[0]
+    for function in range(len(seat)):
+        lane = seat[function]
+        if lane >= 0:
+            for i in range(seats.pointer[function, 1], seats.pointer[function + 1, 1]):
+                place = seats.given[i, 1]
+                memory[seats.given[i, 0], lane] = x[place] if place < n else p[place - n]
+    run_rows(seats.program, memory, lanes)
 
 
 @kernel

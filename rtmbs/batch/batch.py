@@ -27,7 +27,7 @@ from rtmbs.batch.copies import (
 )
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.core.bounds import BEYOND
 from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, StateError, shown, unknown_name

@@ -13,13 +13,11 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             "elastic_rope": ["Sheave", "capstan_coefficient"],
-            "elements": ["Contact"],
-            "ellipsoid": ["Ellipsoid"],
+            "elements": ["Contact", "ContactSet"],
             "friction": ["DryFriction"],
             "normal_force": ["NormalForce", "dissipation_for"],
-            "plane": ["Plane"],
             "profile": ["Profile"],
-            "sets": ["ContactSet"],
+            "shapes": ["Ellipsoid", "Plane"],
         },
     ),
 )

@@ -10,12 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rtmbs.contact.convex_shapes import Convex, Polytope, Round, convex_of
+from rtmbs.contact.convex_shapes import MOST, Convex, Features, Polytope, Round, convex_of, nearest
 from rtmbs.contact.friction import DryFriction
-from rtmbs.contact.nearest import Features, nearest
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import Touch, TouchLaw
-from rtmbs.contact.patch import MOST
 from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Array
 from rtmbs.model.forces import Kinematics

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.dae.independent_rows import chosen_rows

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.core.files import replacing
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of

@@ -185,7 +185,7 @@ class ModelDescription(StrictAttributes):
     couplers: dict[str, Coupler]
     constraints: dict[str, Constraint]
     contacts: dict[str, RollingContact | KnifeEdge]  # nonholonomic: wheels that roll, and knife edges
-    contact_sets: dict[str, Any]  # of balls and planes that may all touch: ``contact.sets.ContactSet``
+    contact_sets: dict[str, Any]  # of balls and planes that may all touch: ``contact.elements.ContactSet``
     forces: dict[str, Force]
     drivers: dict[str, Driver]
     initials: dict[str, Initial]

@@ -56,8 +56,7 @@ from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
-    from rtmbs.contact.elements import Contact
-    from rtmbs.contact.sets import ContactSet
+    from rtmbs.contact.elements import Contact, ContactSet
     from rtmbs.system import System
 
 ContactSide = Body | str | tuple[Body | str, Any]  # a body with its own shapes, or one shape of it
@@ -924,7 +923,7 @@ class Model(ModelDescription):
         >>> m.add_contacts("heap", members, stiffness=1e6, friction=0.4).most
         6
         """
-        from rtmbs.contact.sets import make_contact_set
+        from rtmbs.contact.elements import make_contact_set
 
         check_new_name("contacts", name, self.contact_sets, self.forces)
         found = self.contact_sets[name] = make_contact_set(
@@ -1072,7 +1071,7 @@ class Model(ModelDescription):
         ModelError
             For values out of range, and for no end at all.
         """
-        from rtmbs.contact.stops import add_stop
+        from rtmbs.contact.joints import add_stop
 
         return add_stop(self, name, joint, lower, upper, stiffness, exponent, dissipation)
 
@@ -1145,7 +1144,7 @@ class Model(ModelDescription):
         >>> model.add_friction("bearing", hinge, coefficient=0.2, radius=0.01).name
         'bearing'
         """
-        from rtmbs.contact.joint_friction import add_friction
+        from rtmbs.contact.joints import add_friction
 
         return add_friction(
             self, name, joint, limit, coefficient=coefficient, radius=radius, thrust_radius=thrust_radius,
@@ -1205,7 +1204,7 @@ class Model(ModelDescription):
         ModelError
             For values out of range.
         """
-        from rtmbs.contact.joint_friction import add_clutch
+        from rtmbs.contact.joints import add_clutch
 
         return add_clutch(
             self, name, first, second, coefficient=coefficient, radius=radius, faces=faces, normal_force=normal_force,
@@ -1255,7 +1254,7 @@ class Model(ModelDescription):
         ModelError
             For values out of range.
         """
-        from rtmbs.contact.stops import add_backlash
+        from rtmbs.contact.joints import add_backlash
 
         return add_backlash(self, name, first, second, ratio, play, stiffness, exponent, dissipation)
 
@@ -1307,7 +1306,7 @@ class Model(ModelDescription):
         >>> model.add_lock("grip", between=(hook, eye)).name
         'grip'
         """
-        from rtmbs.contact.locks import add_lock
+        from rtmbs.contact.switched import add_lock
 
         return add_lock(self, name, joint, between, bool(turns), bool(locked))
 

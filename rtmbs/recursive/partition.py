@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.model.model import Model
 from rtmbs.system.contact_tables import refuse_sets

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from rtmbs.contact.gaps import PointGap
+from rtmbs.contact.switched import PointGap
 from rtmbs.forces.kind import ForceKind, Measure
 from rtmbs.forces.register import BY_WORD
 from rtmbs.model.forces import Kinematics

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.force_channels import swept_contacts
+from rtmbs.results.force_channels import swept_contacts, touch_motion
 from rtmbs.results.motion_channels import body_motion, cross
 from rtmbs.results.sample_kernels import resample_loads
 from rtmbs.results.samples import Evaluation, Samples, select_samples
@@ -40,16 +40,44 @@ MATTERS = 1e-3  # h/2 |zdd| relative to the largest rate of the record: below it
 STILL = 1e-8  # h^2/4 |zdd| in typical sizes: below it there is only rounding
 ONE_STEP = 1.001  # of h: an interval between samples that is one step
 BLOCK = 4096  # samples looked at together
+SHORT, FEWER = 35, 14  # steps of a bounce that may change its energy by 1e-3: of a linear spring, of Hertz's law
+HERTZ = 1.5
 NAMED = 3  # coordinates
 
 
 def step_warnings(system: System, samples: Samples, h: float, method: Any = None) -> dict[str, int]:
-    """Return what steps of ``h`` [s] do not resolve, with counts of samples: what rings, and wheels that fall flat.
+    """Return what steps of ``h`` [s] do not resolve, with counts: what rings, bounces, and wheels that fall flat.
 
     A ``method`` that chooses its own steps leaves no sample a step from the one before, so none tells of ringing.
     """
-    rings = {} if getattr(method, "adaptive", False) else ringing(system, samples, h)
+    own = getattr(method, "adaptive", False)
+    rings = {} if own else {**ringing(system, samples, h), **short_bounces(system, samples, h)}
     return {**rings, **swept_contacts(system, samples, h)}
+
+
+def short_bounces(system: System, samples: Samples, h: float) -> dict[str, int]:
+    """Return a sentence with a count of bounces for contacts without dissipation that bounce within few steps.
+
+    A bounce of n steps of ``h`` [s] gains or loses up to 1.2 / n^2 of its energy with TR-BDF2, for its ends lie within
+    steps (METHODS 8.1). Samples tell where each is one step behind the one before.
+    """
+    found: dict[str, int] = {}
+    laws = {name: getattr(info.contact, "normal", None) for name, info in system.forces.items()}
+    elastic = {name: normal for name, normal in laws.items() if normal is not None and normal.dissipation == 0.0}
+    steps = np.diff(samples.t) <= ONE_STEP * h
+    if not elastic or not steps.any():
+        return found
+    resampled = Evaluation(system, system.tables, samples)
+    for name, normal in elastic.items():
+        most = SHORT if normal.exponent < HERTZ else FEWER
+        closed = touch_motion(resampled, system.forces[name]).gap < 0.0
+        changes = np.flatnonzero(closed[1:] != closed[:-1])[int(closed[0]) :]
+        bounces = changes[: len(changes) // 2 * 2].reshape(-1, 2)  # the samples before the first and the last change
+        count = sum(bool(last - first < most and steps[first : last + 1].all()) for first, last in bounces)
+        if count:
+            text = f"{name} bounces within {most} steps without dissipation, and may gain 0.1 % of its energy or more"
+            found[f"{text}: shorten h, or give dissipation="] = count
+    return found
 
 
 def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.gaps import AXES, CLOSED, SLIP
-from rtmbs.contact.locks import LOCKED, POSITION, ROTATION
+from rtmbs.contact.switched import AXES, CLOSED, LOCKED, POSITION, ROTATION, SLIP
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables

@@ -1,19 +1,47 @@
-"""Contacts that begin within a step: what their bristles are at its end (METHODS 8.2).
+"""Contacts that begin within a step, declared or of a set: what their bristles are at its end (METHODS 8.2).
 
 The rate of a bristle jumps where its contact begins. A step does not see where, so its rule leaves an error of order
 one in the bristle. Here the touch is found on the cubic between both ends, and the bristle grows from there on.
 """
 
 import numpy as np
-from numpy import exp
+from numpy import exp, sqrt
 
-from rtmbs.ad.simd_programs import evaluate_lanes
+from rtmbs.ad.simd_programs import evaluate_lanes, evaluate_seated, leave_seats, take_seat
 from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
-from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, lazy_kernel
+from rtmbs.numerics.spatial import add3, cross3, dot3, scale3
+from rtmbs.semirecursive.contact_sets import (
+    combined,
+    load_touch,
+    members,
+    place_pair,
+    plane_across,
+    rate_and_slopes,
+    settled,
+    taken_back,
+    turned_back,
+)
 from rtmbs.semirecursive.force_kernels import set_inputs
 from rtmbs.semirecursive.law_states import PLAIN, begin_search, correction, evaluate_recorded, read_slopes, search
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
-from rtmbs.system.contact_tables import RELAXES
+from rtmbs.system.contact_tables import (
+    ACROSS,
+    ALONG,
+    DISSIPATION,
+    EXPONENT,
+    GAP,
+    LEAVING,
+    NORMAL,
+    PAIR_COLUMNS,
+    RELAXES,
+    SHARED,
+    SLIP,
+    SPIN,
+    STIFFNESS,
+    TANGENTIAL,
+    TOUCHES,
+)
 from rtmbs.system.law_tables import ACTS, BEGINS, COUNT, INPUT, LOOKS, PLACE, STATE
 from rtmbs.system.tables import FRAME_INPUTS
 
@@ -37,10 +65,11 @@ def begin_bristles(tables, h, old, new, u, ws):
     laws, count = tables.laws, 0
     for b in range(len(laws.state_block)):
         ws.begin[b, ACTIVE] = 0.0
-        if laws.state_block[b, BEGINS] == 1 and may_begin(laws.state_block[b], old, new, ws):
+        if laws.state_block[b, BEGINS] > 0 and may_begin(laws.state_block[b], old, new, ws):
             ws.begin[b, LOW], ws.begin[b, HIGH], ws.begin[b, ACTIVE], count = 0.0, 1.0, 1.0, count + 1
     if count == 0:
         return
+    seat_contacts(laws, ws)
     inputs = set_inputs(tables, new.z, new.zd, u, ws)
     keep_inputs(ws.begin_input[1], inputs, ws)
     forward_positions(tables, old.R0, old.z, ws)
@@ -152,14 +181,46 @@ def look(laws, part, h, inputs, ws):
 
 
 @inner_kernel
+def seat_contacts(laws, ws):
+    """Give a lane to every contact that may begin, or to none where there are too many of one kind."""
+    leave_seats(ws.begin_seat, ws.begin_used)
+    for b in range(len(laws.state_block)):
+        if ws.begin[b, ACTIVE] == 1.0 and len(ws.begin_seat) > 0:
+            number = laws.state_block[b, BEGINS] - 1
+            if not take_seat(laws.begins, ws.begin_lanes, ws.begin_seat, ws.begin_used, number):
+                leave_seats(ws.begin_seat, ws.begin_used)
+                return
+
+
+@inner_kernel
 def ask_rates(laws, inputs, ws):
-    """Fill rates of states and their slopes at ws.law_number."""
+    """Fill rates of states and their slopes at ws.law_number: those of contacts with a lane, or of all laws."""
+    states = len(ws.state_change)
+    if len(ws.begin_used) > 0 and ws.begin_used[0] > 0:
+        numbers = ws.law_number[: inputs + states]
+        evaluate_seated(laws.begins, ws.begin_lanes, ws.begin_seat, ws.begin_used, numbers, ws.law_parameter)
+        first = len(ws.law_output) - len(laws.state_place)
+        for b in range(len(laws.state_block)):
+            number = laws.state_block[b, BEGINS] - 1
+            if number >= 0 and ws.begin_seat[number] >= 0:
+                read_seated(laws, laws.state_block[b], number, first, ws)
+        return
     if len(laws.rates.lanes) > 0:
-        numbers = ws.law_number[: inputs + len(ws.state_change)]
-        evaluate_lanes(laws.rates, ws.law_rates, numbers, ws.law_parameter, ws.law_output)
+        evaluate_lanes(laws.rates, ws.law_rates, ws.law_number[: inputs + states], ws.law_parameter, ws.law_output)
     else:
-        evaluate_recorded(laws, inputs + len(ws.state_change), ws)
+        evaluate_recorded(laws, inputs + states, ws)
     read_slopes(laws, ws)
+
+
+@inner_kernel
+def read_seated(laws, block, number, first, ws):
+    """Read rates and slopes of one contact; ``first`` is the place of the first slope of all among outputs."""
+    found, lane, begin = laws.begins.found, ws.begin_seat[number], laws.begins.pointer[number, 2]
+    slopes = begin + block[COUNT]
+    for i in range(begin, slopes):
+        ws.state_rate[block[STATE] + i - begin] = ws.begin_lanes[found[i, 0], lane]
+    for i in range(slopes, laws.begins.pointer[number + 1, 2]):
+        ws.state_slope[laws.state_place[found[i, 1] - first]] = ws.begin_lanes[found[i, 0], lane]
 
 
 @inner_kernel
@@ -221,6 +282,7 @@ def begin_to_grow(laws, h, old, ws):
             shrunk = exp(-open_for / RELAXES)
             s[0, i] = (old.s[i] + open_for * (old.sd[i] + old.s[i] / RELAXES)) * shrunk
             s[1, i] = -s[0, i] / RELAXES if open_for > 0.0 else old.sd[i]
+            ws.state_rate[i] = s[1, i]
             ws.begin_share[i] = 1.0 - touch
 
 
@@ -242,6 +304,8 @@ def settle_at(laws, x, half, h, inputs, ws):
             low = ws.begin[b, LOW]
             place_between(laws.state_block[b, INPUT], low + x * (1.0 - low), h, ws)
     begin_search(ws)
+    for i in range(len(ws.state_change)):  # begins nearer: with the last rates
+        ws.s[i] += half * ws.begin_share[i] * ws.state_rate[i]
     for k in range(ROUNDS):
         for i in range(len(ws.state_change)):
             ws.law_number[inputs + i] = ws.s[i]
@@ -269,3 +333,151 @@ def take_whole(block, ws):
         for d in range(block[COUNT]):
             among = block[PLACE] + block[ACTS] * block[COUNT] + block[COUNT] * (block[LOOKS] + i - block[STATE])
             ws.state_rate[i] += ws.state_slope[among + d] * ws.state_change[block[STATE] + d]
+
+
+# ---- pairs of contact sets ------------------------------------------------------------------------------------------
+
+# Columns of ws.begin_pair, at both ends of the step: gap and its rate, and in axes of the body of the bristle the slip,
+# the normal and the angular velocity of the bristle; the last column is 1 for a pair that may begin.
+AT_GAP, AT_LEAVING, AT_SLIP, AT_NORMAL, AT_TURN, WIDTH, MAY = 0, 1, 2, 5, 8, 11, PAIR_COLUMNS - 1
+
+
+@lazy_kernel
+def begin_pairs(tables, h, old, new, u, ws):
+    """Do for pairs of contact sets what ``begin_bristles`` does for declared contacts."""
+    sets, count = tables.sets, 0
+    for g in range(len(sets.slot)):
+        for p in range(sets.pair_pointer[g], sets.pair_pointer[g + 1]):
+            ws.begin_pair[p, MAY] = 0.0
+            if sets.law[g, TANGENTIAL] > 0.0 and pair_may_begin(sets.first[0] + 3 * p, p, old, new, ws):
+                ws.begin_pair[p, MAY], count = 1.0, count + 1
+    if count == 0:
+        return
+    note_pairs(sets, u, WIDTH, ws)
+    forward_positions(tables, old.R0, old.z, ws)
+    forward_velocities(tables.dofs, old.zd, ws)
+    note_pairs(sets, u, 0, ws)
+    forward_positions(tables, old.R0, new.z, ws)
+    forward_velocities(tables.dofs, new.zd, ws)
+    for g in range(len(sets.slot)):
+        mu = u[sets.friction[g]].real
+        for p in range(sets.pair_pointer[g], sets.pair_pointer[g + 1]):
+            if ws.begin_pair[p, MAY] == 1.0:
+                i, j = members(sets, u, g, p)
+                place_pair(sets, p, i, j, ws)
+                grow_pair(sets.law, g, mu, h, ws.begin_pair[p], sets.first[0] + 3 * p, old, new)
+
+
+@kernel
+def rebegin_pairs(tables, h, old, new, u, ws):
+    """``begin_pairs`` for callers in Python."""
+    begin_pairs(tables, h, old, new, u, ws)
+
+
+@inner_kernel
+def pair_may_begin(first, p, old, new, ws):
+    """Return whether a pair may begin: it touches now, and its bristle was as ``may_begin`` says."""
+    away = size = moved = before = 0.0
+    for i in range(first, first + 3):
+        away += abs(old.sd[i] + old.s[i] / RELAXES)
+        size += abs(old.s[i]) / RELAXES
+        moved += abs(new.s[i])
+        before += abs(old.s[i])
+    return ws.touch[p, TOUCHES].real > 0.0 and moved > 0.0 and (away <= STILL * size or before <= GROWS * moved)
+
+
+@inner_kernel
+def note_pairs(sets, u, first, ws):
+    """Write what the evaluated state says of all pairs that may begin to columns of ws.begin_pair from ``first`` on."""
+    for g in range(len(sets.slot)):
+        for p in range(sets.pair_pointer[g], sets.pair_pointer[g + 1]):
+            if ws.begin_pair[p, MAY] == 1.0:
+                i, j = members(sets, u, g, p)
+                place_pair(sets, p, i, j, ws)
+                row, a, to = ws.touch[p], sets.dof[i], ws.begin_pair[p, first:]
+                t, b = load_touch(row, ALONG), load_touch(row, ACROSS)
+                slip = turned_back(ws.A, a, add3(scale3(row[SLIP], t), scale3(row[SLIP + 1], b)))
+                normal = turned_back(ws.A, a, load_touch(row, NORMAL))
+                turn = turned_back(ws.A, a, scale3(row[SHARED], load_touch(row, SPIN)))
+                to[AT_GAP], to[AT_LEAVING] = row[GAP].real, row[LEAVING].real
+                for k in range(3):
+                    to[AT_SLIP + k], to[AT_NORMAL + k] = slip[k].real, normal[k].real
+                    to[AT_TURN + k] = turn[k].real
+
+
+@inlined_kernel
+def gap_between(ends, h, x):
+    """Return the gap at the share ``x`` of the step: the cubic of Hermite."""
+    p, q, s, t = ends[AT_GAP], ends[WIDTH + AT_GAP], h * ends[AT_LEAVING], h * ends[WIDTH + AT_LEAVING]
+    return p + x * (s + x * (3.0 * (q - p) - 2.0 * s - t + x * (s + t - 2.0 * (q - p))))
+
+
+@inlined_kernel
+def between(ends, column, x):
+    """Return a number at the share ``x`` of the step: a line."""
+    return ends[column] + x * (ends[WIDTH + column] - ends[column])
+
+
+@inlined_kernel
+def vector_between(ends, column, x):
+    """Return a vector at the share ``x`` of the step: a line."""
+    return between(ends, column, x), between(ends, column + 1, x), between(ends, column + 2, x)
+
+
+@inner_kernel
+def limit_between(law, g, mu, h, ends, x):
+    """Return the limit of the friction of a pair at the share ``x`` of the step."""
+    deep = -gap_between(ends, h, x)
+    if not deep > 0.0:
+        return 0.0
+    pressed = max(1.0 - law[g, DISSIPATION] * between(ends, AT_LEAVING, x), 0.0)
+    return mu * law[g, STIFFNESS] * deep ** law[g, EXPONENT] * pressed
+
+
+@inner_kernel
+def grow_pair(law, g, mu, h, ends, first, old, new):
+    """Write bristle and rate of a pair at the end of the step, which grow from the touch on as in ``grow``."""
+    before, after = limit_between(law, g, mu, h, ends, 0.0), limit_between(law, g, mu, h, ends, 1.0)
+    if not (after > 0.0 and before < FALLS * after):
+        return
+    low, touch = 0.0, 0.0 if before > 0.0 else 1.0
+    for _ in range(BISECTIONS if before == 0.0 else 0):
+        middle = 0.5 * (low + touch)
+        if limit_between(law, g, mu, h, ends, middle) > 0.0:
+            touch = middle
+        else:
+            low = middle
+    open_for, way = touch * h, 1.0 - touch
+    shrunk = exp(-open_for / RELAXES)
+    was, went = (
+        (old.s[first], old.s[first + 1], old.s[first + 2]),
+        (old.sd[first], old.sd[first + 1], old.sd[first + 2]),
+    )
+    s = scale3(shrunk, add3(was, scale3(open_for, add3(went, scale3(1.0 / RELAXES, was)))))
+    rate = scale3(-1.0 / RELAXES, s) if open_for > 0.0 else went
+    for part in range(PARTS):
+        x, y = (part / PARTS) ** 3, ((part + 1) / PARTS) ** 3
+        half = 0.5 * GAMMA * h * (y - x) * way
+        base = add3(s, scale3(half, rate))
+        at = touch + way * (x + GAMMA * (y - x))
+        there, _ = settle_pair(law, g, mu, h, ends, at, base, half)
+        base = add3(scale3(NEWER, there), scale3(-OLDER, s))
+        s, rate = settle_pair(law, g, mu, h, ends, touch + way * y, base, half)
+    if np.isfinite(dot3(s, s)) and np.isfinite(dot3(rate, rate)):
+        for k in range(3):
+            new.s[first + k], new.sd[first + k] = s[k], rate[k]
+
+
+@inner_kernel
+def settle_pair(law, g, mu, h, ends, x, base, half):
+    """Return s = base + half rate (3,) of a bristle at the share ``x`` of the step, and its rate (3,)."""
+    n = vector_between(ends, AT_NORMAL, x)
+    n = scale3(1.0 / sqrt(dot3(n, n)), n)
+    t, b = plane_across(n)
+    v, w = vector_between(ends, AT_SLIP, x), vector_between(ends, AT_TURN, x)
+    slip, turn = (dot3(v, t), dot3(v, b)), (dot3(w, n), dot3(w, t), dot3(w, b))
+    limit = limit_between(law, g, mu, h, ends, x)
+    s = settled(law, g, (dot3(base, n), dot3(base, t), dot3(base, b)), slip, turn, limit, half)
+    r, _ = rate_and_slopes(law, g, (s[1], s[2]), slip, limit)
+    rate = add3((-taken_back(s[0]), r[0], r[1]), cross3(turn, s))
+    return combined(n, t, b, s[0], s[1], s[2]), combined(n, t, b, rate[0], rate[1], rate[2])

@@ -74,7 +74,7 @@ from rtmbs.semirecursive.step import (
     startable,
     state_in_row,
 )
-from rtmbs.semirecursive.touch_begin import begin_bristles
+from rtmbs.semirecursive.touch_begin import begin_bristles, begin_pairs
 
 Array = Any
 
@@ -186,6 +186,8 @@ def close_step(tables, lu, work, settings, alpha, u, old, new, ws, stage, stats)
         keep_states(new, ws)
         if ws.begin_input.shape[1] > 0:
             begin_bristles(tables, settings.h / GAMMA, old, new, u, ws)
+        if len(tables.sets.dof) > 0:
+            begin_pairs(tables, settings.h / GAMMA, old, new, u, ws)
     for i in range(len(ws.z)):
         new.zdd[i] = 2.0 / settings.h * (new.zd[i] - stage.right[i])
     copy_rotations(old.R0, new.R0)

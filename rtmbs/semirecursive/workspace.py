@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.ad.program import memory_of
-from rtmbs.ad.simd_programs import lane_memory
+from rtmbs.ad.simd_programs import lane_memory, seat_memory
 from rtmbs.jit.struct import struct
-from rtmbs.system.contact_tables import COLUMNS, states_of_sets
+from rtmbs.system.contact_tables import COLUMNS, PAIR_COLUMNS, states_of_sets
 from rtmbs.system.law_tables import BEGINS, COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 
@@ -96,6 +96,9 @@ class Workspace(NamedTuple):
     state_change: Array  # float64: last correction of those of force laws, without those of contact sets
     state_search: Array  # (nb, 3) float64: search of each law for its states, see ``semirecursive/law_states.py``
     begin: Array  # (nb, 6) float64: see ``semirecursive/touch_begin.py``
+    begin_lanes: Array  # (slots, 8) float64: memory of the program of contacts that begin
+    begin_seat: Array  # (contacts,) int64: lane of each, -1 without one
+    begin_used: Array  # (runs,) int64: lanes in use
     begin_share: Array  # float64: share of a step behind the touch, of each state
     begin_state: Array  # (3, .) float64: these bristles, their rates, and state_base of before
     begin_input: Array  # (2, nx) float64: kinematics of the laws at both ends of a step in which contacts begin
@@ -105,6 +108,7 @@ class Workspace(NamedTuple):
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
     touch: Array  # (pairs, columns) of contact sets: see ``semirecursive/contact_sets.py``
+    begin_pair: Array  # (pairs, 23) float64: see ``semirecursive/touch_begin.py``
     set_wrench: Array  # (members, 6) on each of their members about the origin
     set_motion: Array  # (members, 12) twist and change of velocity of each
     set_force: Array  # (n,) what the motions of members do to others
@@ -158,6 +162,9 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "law_memory": memory_of(program),
         **{f"law_{name}": lane_memory(getattr(laws, name)) for name in ("lanes", "rates")},
         "law_output": np.zeros(len(program.output)),
+        "begin_lanes": seat_memory(laws.begins),
+        "begin_seat": np.full(len(laws.begins.kind), -1, np.int64),
+        "begin_used": np.zeros(len(laws.begins.program.operation), np.int64),
         "law_local": np.zeros((laws_between, 6, 12)),
         "law_entry": np.zeros(len(laws.force_entry)),
         "pose_number": np.zeros(seen),
@@ -215,6 +222,7 @@ def scratch_of_sets(sets: ContactSets, n: int, dtype: type) -> dict[str, Array]:
     rows = MOST_DIRECTIONS + 1 if count else 0
     return {
         "touch": np.zeros((pairs, COLUMNS), dtype),
+        "begin_pair": np.zeros((pairs, PAIR_COLUMNS)),
         "set_wrench": np.zeros((count, 6), dtype),
         "set_motion": np.zeros((count, 12), dtype),
         "set_force": np.zeros(n if count else 0, dtype),

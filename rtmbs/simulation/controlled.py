@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk, first

@@ -21,10 +21,8 @@ from rtmbs.contact.convex import (
     inputs_of,
     without_input,
 )
-from rtmbs.contact.convex_shapes import Polytope, Rod
-from rtmbs.contact.nearest import Features, nearest
+from rtmbs.contact.convex_shapes import MOST, Features, Polytope, Rod, nearest, patch_points
 from rtmbs.contact.normal_force import NormalForce
-from rtmbs.contact.patch import MOST, patch_points
 from rtmbs.errors import StepError
 from rtmbs.model.checks import Array
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
-from rtmbs.contact.locks import LOCKED
+from rtmbs.contact.switched import LOCKED
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number, switches
 from rtmbs.model.checks import number

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.gaps import CLOSED
-from rtmbs.contact.locks import LOCKED
+from rtmbs.contact.switched import CLOSED, LOCKED
 from rtmbs.errors import InputError, StartError, UnknownNameError, shown, unknown_name
 from rtmbs.model.checks import numbers
 from rtmbs.numerics.linear.least_change import KKTSolver

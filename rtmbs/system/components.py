@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad import no_lanes
+from rtmbs.ad import no_lanes, no_seats
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
 from rtmbs.core.remembered import by_content
@@ -439,6 +439,7 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
         program=program,
         lanes=no_lanes(no_program()),
         rates=no_lanes(no_program()),
+        begins=no_seats(no_program()),
         slot=laws.slot[parameters],
         connector=number[laws.connector[between]],
         frame_a=laws.frame_a[between],

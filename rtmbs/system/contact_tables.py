@@ -22,7 +22,7 @@ from rtmbs.system.system import Array, Integers, Mask, System
 from rtmbs.system.tables import EDGE, HEIGHT, ROLL, Contacts, ContactSets
 
 if TYPE_CHECKING:
-    from rtmbs.contact.sets import ContactSet
+    from rtmbs.contact.elements import ContactSet
 
 LABELS = "height", "roll_x", "roll_y"  # rows of a rolling contact: along the normal, and the f and g axis of the plane
 RATES = ROLL, EDGE  # kinds of rows that bind rates alone
@@ -110,6 +110,7 @@ BRISTLES = 3  # states of a pair
 TOUCHES, GAP, NORMAL, ALONG, ACROSS, CURVATURE, FORCE, SPEED, SPIN, MIDDLE = 0, 1, 2, 5, 8, 11, 12, 15, 18, 21
 PRESS, BY_GAP, BY_LEAVING, LEAVING, LIMIT, BRISTLE, OUT, BACK, SLIP = 24, 25, 26, 27, 28, 29, 31, 32, 33
 RATE, FRICTION, BY_PLACE, BY_VELOCITY, BY_SPIN, REACH, SHARED, COLUMNS = 35, 37, 39, 48, 57, 66, 67, 68
+PAIR_COLUMNS = 23  # of ``Workspace.begin_pair``: see ``semirecursive/touch_begin.py``
 
 
 def build_contact_sets(

@@ -18,12 +18,15 @@ from rtmbs.ad import (
     LaneProgram,
     Member,
     Program,
+    SeatProgram,
     Tape,
     joined,
     lane_program,
     lowered,
     no_lanes,
+    no_seats,
     part_of,
+    seat_program,
     switching_tape,
 )
 from rtmbs.errors import InputError, unknown_name
@@ -73,6 +76,7 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
         program=no_program() if tape is None else lowered(tape),
         lanes=lanes,
         rates=rates_side_by_side(recorded) if len(lanes.lanes) else no_lanes(no_program()),
+        begins=rates_in_seats(recorded),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
         connector=integers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
@@ -236,15 +240,26 @@ def rates_side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
     It has a tenth of the operations of a tyre: no force, and no derivative of one.
     """
     members, n, k = members_of(laws)
-    found = []
-    for law, member in zip(laws, members, strict=True):
-        if law.function.states:
-            assert law.tape
-            rates = np.arange(law.function.acts, law.function.m)
-            slopes = law.function.m + np.flatnonzero(law.row >= law.function.acts)
-            own = np.concatenate([rates, slopes])
-            found.append(Member(part_of(law.tape, own), member.x, member.p, member.y[own]))
+    found = [rates_of(law, member) for law, member in zip(laws, members, strict=True) if law.function.states]
     return lane_program(found, n, k) if found else no_lanes(no_program())
+
+
+def rates_in_seats(laws: list[BuiltLaw]) -> SeatProgram:
+    """Return the same program for contacts of shapes, of which few begin at a time."""
+    if not any(begins(law) for law in laws):
+        return no_seats(no_program())
+    members, n, k = members_of(laws)
+    found = [rates_of(law, member) for law, member in zip(laws, members, strict=True) if begins(law)]
+    return seat_program(found, n, k)
+
+
+def rates_of(law: BuiltLaw, member: Member) -> Member:
+    """Return the function of the rates of a law's states, and of their slopes."""
+    assert law.tape
+    rates = np.arange(law.function.acts, law.function.m)
+    slopes = law.function.m + np.flatnonzero(law.row >= law.function.acts)
+    own = np.concatenate([rates, slopes])
+    return Member(part_of(law.tape, own), member.x, member.p, member.y[own])
 
 
 def members_of(laws: list[BuiltLaw]) -> tuple[list[Member], int, int]:
@@ -320,7 +335,8 @@ def called(law: BuiltLaw, slots: dict[str, list[int]], row: int, force: int, ent
 WIDTH = 11
 # Columns of Laws.state_block: first state, number of states, first force, number of forces, first input, number of
 # inputs, first slope, number among the laws between frames (-1: on joints), first row that elimination adds to
-# Laws.force_entry, counted from its end, the number of these rows, and 1 for the bristle of a contact of shapes.
+# Laws.force_entry, counted from its end, the number of these rows, and for the bristle of a contact of shapes its
+# number in ``Laws.begins``, 0 elsewhere. Numbers begin with 1.
 STATE, COUNT, OUTPUT, ACTS, INPUT, LOOKS, PLACE, LAW, FILL, FILLS, BEGINS = range(WIDTH)
 
 
@@ -344,7 +360,7 @@ def state_tables(frames: Sequence[Any], joints: Sequence[Any]) -> StateTables:
             between = output < wrenches
             blocks.append(
                 [0, len(function.states), output, function.acts, looked, function.looks, 0,
-                 output // 6 if between else -1, 0, 0, int(of_shapes(law))]
+                 output // 6 if between else -1, 0, 0, int(begins(law))]
             )  # fmt: skip
             parts.append(places_of(law))
             if not between:
@@ -352,14 +368,15 @@ def state_tables(frames: Sequence[Any], joints: Sequence[Any]) -> StateTables:
                 blocks[-1][FILLS] = len(fills[-1])
         output, looked = output + function.acts, looked + function.looks
     block = numbered(np.array(blocks, np.int64).reshape(-1, WIDTH))
+    block[:, BEGINS] *= np.cumsum(block[:, BEGINS])
     for k, part in enumerate(parts[1:]):
         part += block[k, PLACE]
     return StateTables(block, np.concatenate(parts), np.concatenate(fills))
 
 
-def of_shapes(law: Any) -> bool:
-    """Return whether a law is the contact of two shapes."""
-    return callable(getattr(law.function.law.function, "touch", None))
+def begins(law: Any) -> bool:
+    """Return whether a law is the contact of two shapes, with a bristle."""
+    return bool(law.function.states) and callable(getattr(law.function.law.function, "touch", None))
 
 
 def numbered(block: Integers) -> Integers:

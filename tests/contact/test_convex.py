@@ -8,10 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs.contact.convex import convex_pair
-from rtmbs.contact.convex_shapes import Round, convex_of
-from rtmbs.contact.nearest import nearest
+from rtmbs.contact.convex_shapes import Round, convex_of, nearest, patch_points
 from rtmbs.contact.normal_force import NormalForce
-from rtmbs.contact.patch import patch_points
 from rtmbs.errors import InputError, ModelError, StepError
 from rtmbs.studies.analysis.modes import slowest_modes
 

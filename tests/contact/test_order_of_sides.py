@@ -10,13 +10,11 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from rtmbs import contact
 from rtmbs.contact.convex import OF_PATCH, PatchPoint
-from rtmbs.contact.convex_shapes import convex_of
+from rtmbs.contact.convex_shapes import Features, convex_of, patch_points
 from rtmbs.contact.elements import comes_first, touching
 from rtmbs.contact.friction import DryFriction
-from rtmbs.contact.nearest import Features
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import BRISTLE
-from rtmbs.contact.patch import patch_points
 from rtmbs.errors import ModelError
 from rtmbs.model.forces import Kinematics
 

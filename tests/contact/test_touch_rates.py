@@ -12,11 +12,9 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs.contact import Profile
-from rtmbs.contact.convex_shapes import convex_of
-from rtmbs.contact.nearest import nearest
+from rtmbs.contact.convex_shapes import convex_of, nearest, patch_points
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import BallOnBox, BallOnPlane, EllipsoidOnPlane, RimOnPlane, Segments
-from rtmbs.contact.patch import patch_points
 from rtmbs.contact.profile import BallOnProfile
 from rtmbs.model.forces import Kinematics
 

@@ -14,7 +14,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.numerics.linear.least_change import converged

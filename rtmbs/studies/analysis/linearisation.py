@@ -28,8 +28,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result

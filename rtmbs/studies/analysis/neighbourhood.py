@@ -20,8 +20,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.gaps import refuse_rigid
-from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.joints import refuse_bearings
+from rtmbs.contact.switched import refuse_rigid
 from rtmbs.core.names import Keyed, selected
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
