@@ -331,12 +331,12 @@ def throughput(copies: int, threads: int) -> None:
                 sim.restore(start)
                 sim.run(steps * H, record=rtmbs.Every(steps * H))
 
-        found = in_turns({"batch": many, "single": single})
+        found = in_turns({"batch": many, "single": single, "reset": batch.reset})
         each, alone = 1e6 * found["batch"] / (number * steps), 1e6 * found["single"] / (10 * steps)
-        kernel = kernel_time(system, steps)
+        kernel, reset = kernel_time(system, steps), 1e6 * found["reset"] / number
         print(f"{name}: {each:.2f} us a copy-step in a Batch of {number}, {alone:.2f} us a step in single runs: "
               f"throughput {alone / each:.2f} of theirs on as many cores; {kernel:.2f} us in the kernel of a run, "
-              f"overhead {each - kernel:.2f} us")  # fmt: skip
+              f"a reset {reset:.1f} us a copy, overhead {each - reset / steps - kernel:.2f} us beside it")  # fmt: skip
 
 
 def kernel_time(system: Any, steps: int) -> float:

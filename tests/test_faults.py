@@ -554,6 +554,7 @@ BOUNDED = {
     "ad/derivative_tapes.py: sparing": "every turn has twice the room, and vertices are finite",
     "ad/vertex_elimination.py: leaves_no_more": "every turn goes one edge on in those of a vertex",
     "studies/sensitivities/saddles.py: passes": "every turn is a pass, at most MOST_PASSES of them",
+    "studies/sensitivities/saddles.py: factor_lu": "along a row",
     "semirecursive/near_pairs.py: order_partners": "every turn goes one pair back in those of one ball",
     "semirecursive/near_pairs.py: keep_pairs": "every turn goes one pair on in those that stand in the inputs",
     "batch/batch.py: _advance": "every turn takes a step of a copy, ends one, or solves for its accelerations once",

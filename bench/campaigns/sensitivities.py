@@ -8,6 +8,10 @@ tolerances. Differences of order six at two sizes of step tell their own error. 
 direct method agree, with checkpoints at random and without. The adjoint takes parameters by reverse passes and by
 entries in turns, and steps have links wherever they go, or where they save enough. The first steps of rings and of
 driven designs are held against the complex step of a reference model (``bench.measures.complex_steps``) too.
+
+Steps end at a tolerance, or where multipliers are rounding. Differences of such runs may miss the derivative of the
+equations by a part that shrinks with neither the tolerance nor the size of differences: seed 39076 by 1.1e-6, and by
+9e-8 of rates after eight corrections a step. There, up to ``DOUBTFUL``, the complex step of the whole run decides.
 """
 
 from typing import Any
@@ -26,12 +30,14 @@ from rtmbs.studies.sensitivities import sensitivity
 from rtmbs.studies.sensitivities.parameters import ModelNumber, model_numbers
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
+DOUBTFUL = 1e-5  # likewise: up to here the complex step of the whole run decides
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model
 COMPLEX_STEPS = 3
 KINDS = 3  # of mechanisms that take turns
 USUAL, SAVED = sensitivity.REVERSE_FROM, derivative_tapes.SAVED
 AGREED = 1e-10  # of the largest derivative by a parameter: adjoint in segments, and direct method
 STEPS = 40
+DECIDED = "decided by the complex step"
 ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their own error
 PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
 SIZES = (4e-3, 2e-3)  # of differences
@@ -73,8 +79,8 @@ def tried(cases: int, seed: int, method: Any, sharp: Any) -> Tally:
             else:
                 tally.fail(f"seed {case}: {error}")
             continue
-        if name == ROUGH:
-            tally.largest(ROUGH, tally.worst.get(ROUGH, 0.0) + 1.0)
+        if name in (ROUGH, DECIDED):
+            tally.largest(name, tally.worst.get(name, 0.0) + 1.0)
         tally.largest("error of a derivative", worst)
         tally.largest("adjoint against direct", apart)
         tally.largest("error against the complex step", off)
@@ -174,7 +180,12 @@ def compared_by_gravity(case: int, method: Any) -> tuple[float, str, float]:
     noise = 2.0 * float(np.abs(fine - coarse).max())
     if noise > TOO_ROUGH * scale:
         return 0.0, ROUGH, apart
-    return max(float(np.abs(found - fine).max()) - noise, 0.0) / scale, "gravity", apart
+    error = max(float(np.abs(found - fine).max()) - noise, 0.0) / scale
+    if ALLOWED <= error < DOUBTFUL:
+        by_equations = errors(random_mechanism((case, 0)), ["gravity"], 1e-3, 20, method=method)
+        if max(by_equations[kind] for kind in ("z", "zd", "zdd")) < EXACT:
+            return 0.0, DECIDED, apart
+    return error, "gravity", apart
 
 
 def compared_by_design(case: int, method: Any) -> tuple[float, str, float]:

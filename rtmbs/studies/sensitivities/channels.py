@@ -160,7 +160,7 @@ class Channels:
         inputs = [one for one in parameters if one.slot >= 0 and not one.of_motion and one.name not in self.asked]
         u, slots = self.few.u.copy(), np.array([one.slot for one in inputs], np.int64)
         sizes = np.maximum(np.abs(u[0, slots]), 1.0)
-        np.add.at(u, (slice(None), slots), STEP * sizes * (1.0 + 0.37 * np.arange(len(inputs))))
+        u[:, slots] += STEP * sizes * (1.0 + 0.37 * np.arange(len(inputs)))
         if np.array_equal(self.flat(self.few._replace(u=u)), self.flat(self.few)):
             self.asked.update(one.name for one in inputs)
 

@@ -19,6 +19,7 @@ from rtmbs.ad.derivative_tapes import gradient_tape, linked_jacobian, sparse_jac
 from rtmbs.ad.interpret import interpreted
 from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.simd_programs import SimdProgram
+from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
 from rtmbs.numerics.rotations.plain import exponential, inverse_jacobian, product
@@ -180,6 +181,12 @@ class StepTape:
         Iterates are linear in y and x. Entries by them are fewer than those by all that they are made of. Equations
         behind the increment have products with entries by iterates alone: there links may take their place.
         """
+        tape, by, of = self.recorded(case, by_parameters)
+        found = linked_jacobian(tape, by, of)
+        return LinkedProgram(found.row, found.column, SimdProgram(lowered(found.tape)), len(by))
+
+    def recorded(self, case: StepCase, by_parameters: bool) -> tuple[Tape, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return G of (y, x, iterates, p), or without p, and the independents and outputs that links may join."""
         columns = self.independents
 
         def equations(q, known):
@@ -190,8 +197,7 @@ class StepTape:
         size = columns.size if by_parameters else columns["p"].start
         by, of = np.zeros(size, np.bool_), np.arange(self.y.size) >= self.y["v"].start
         by[columns["iterates"]] = True
-        found = linked_jacobian(record(equations, size, k=self.known.size, xp=recorder), by, of)
-        return LinkedProgram(found.row, found.column, SimdProgram(lowered(found.tape)), size)
+        return record(equations, size, k=self.known.size, xp=recorder), by, of
 
     def iterates_at(self, point: Array) -> Array:
         """Return the iterates (K, 6 n) at the solutions and at the predictors of steps, of their points."""
