@@ -564,11 +564,12 @@ class Actions:
 def first_field(room: QWidget) -> QWidget:
     """Return the first widget in a panel that takes the keyboard, the panel itself without one."""
     fields = {one for one in room.findChildren(QWidget) if one.isVisible() and one.focusPolicy() & TABBED}
-    one: QWidget | None = room
+    one = room
     for _ in range(MOST_FIELDS if fields else 0):
-        one = None if one is None else one.nextInFocusChain()
-        if one in fields:
-            return one or room
+        if (following := one.nextInFocusChain()) is None:
+            break
+        if (one := following) in fields:
+            return one
     return room
 
 
