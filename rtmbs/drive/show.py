@@ -9,7 +9,7 @@ from rtmbs.viewer.qt.application import application, collected_here, ended_by_in
 from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Play
-from rtmbs.viewer.session.connection import ProcessConnection
+from rtmbs.viewer.session.process_connection import ProcessConnection
 
 
 def drive(origin: DriveOrigin, *, pad: bool = False, theme: str = "white", record: str | Path | None = None) -> int:

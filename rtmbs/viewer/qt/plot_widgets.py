@@ -49,6 +49,7 @@ EXPORTS = "Drawing (*.pdf);;Drawing (*.svg);;Picture (*.png);;Numbers (*.csv)"
 HEIGHTS = {"small plots": 110, "medium plots": 170, "large plots": 320}  # [pixels]
 LAYOUTS = {"one plot a channel": "channel", "one plot a unit": "unit"}
 OWN_SIZE = "width x height"
+NARROWEST = 84  # [pixels] of a list in the bar
 
 
 class ElidedLabel(QLabel):
@@ -98,6 +99,7 @@ class PlotBar(QWidget):
         for choice in (self.choice, self.window_choice):
             choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             choice.setMinimumContentsLength(8 if choice is self.window_choice else 18)
+            choice.setMinimumWidth(NARROWEST)  # a small screen has no room for all of it
         self.window_choice.addItems(list(WINDOWS))
         # The values take what room there is: a long text would push the tree of channels away.
         self.values.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)

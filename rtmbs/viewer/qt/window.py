@@ -23,10 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
+from rtmbs.viewer.qt.actions import MANY, Actions
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
+from rtmbs.viewer.qt.menus import LAST_FILES, make_menus, with_first
 from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
 from rtmbs.viewer.scene.camera import common_axis, ground_axes
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
@@ -515,10 +516,11 @@ class FocusReturn(QObject):
         """Look at a key that goes up: the number was taken when it went down. Look at keys of both window and field."""
         if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusIn:
             self._by_tab = event.reason() in BY_TAB or (self._by_tab and event.reason() not in (MOUSE, OTHER))
-        own = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and event.key() in OWN_KEYS
-        if own and self._by_tab and isinstance(watched, FIELDS) and event.modifiers() == Qt.KeyboardModifier.NoModifier:
-            event.accept()
-            return True
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and self._by_tab:
+            plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+            if plain and event.key() in OWN_KEYS and isinstance(watched, FIELDS):
+                event.accept()
+                return True
         ended = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyRelease and event.key() in END_EDITING
         if ended and isinstance(watched, EDITORS) and watched.window() is self._scene.window():
             self._scene.setFocus()

@@ -97,6 +97,11 @@ def test_the_keyboard_alone_ticks_a_channel_and_chooses_the_bar(window):
     assert Play() in window.connection.sent, "after a click Space is that of the window"
 
 
+def test_the_bar_fits_a_narrow_panel(window):
+    assert window.panels.plots.bar.minimumSizeHint().width() < 520
+    assert window.panels.plots.minimumSizeHint().width() < 620
+
+
 def test_values_without_room_stand_beside_the_mouse(window):
     panel = window.panels.plots
     panel.bar.values.setFixedWidth(60)

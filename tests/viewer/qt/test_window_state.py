@@ -11,8 +11,8 @@ from PySide6.QtCore import QRect, QSettings
 from PySide6.QtGui import QAction
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.actions import ON, with_first
 from rtmbs.viewer.qt.docks import NAMES
+from rtmbs.viewer.qt.menus import ON, with_first
 from rtmbs.viewer.qt.window import keep_on_screen, restore_window, save_window
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
