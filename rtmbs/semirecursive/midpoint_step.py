@@ -597,7 +597,13 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0, 0, 0
     else:
-        first = start_history(tables, settings, h, old, u0, ws, own)
+        evaluate_boundary(tables, old.z, old.R0, u0, ws)
+        first = not continues(h, old)
+        if first:
+            mass_times(tables.dofs, old.zd, ws, own.p0)
+            begin_history(h, old, settings, own)
+        else:
+            take_history(old, own)
     for k in range(begun_rows, len(chunk.stats)):
         new, u, stats, more = state_in_row(chunk, k), chunk.u[k], chunk.stats[k], k + 1 < len(chunk.stats)
         passed, whole = stats[PASSED] > 0.0 and more, stats[PASSED] == KEPT_WHOLE
@@ -621,19 +627,6 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
             return ending, kept, 0, k + 1
         before, inputs = new, u
     return ending, kept, 0, 0
-
-
-@inner_kernel
-def start_history(tables, settings, h, old, u0, ws, own):
-    """Begin a history at ``old``, or go on with that of the steps before; True when it begins."""
-    evaluate_boundary(tables, old.z, old.R0, u0, ws)
-    first = not continues(h, old)
-    if first:
-        mass_times(tables.dofs, old.zd, ws, own.p0)
-        begin_history(h, old, settings, own)
-    else:
-        take_history(old, own)
-    return first
 
 
 @inner_kernel
