@@ -298,8 +298,8 @@ def take_trapezoidal(tables, lu, work, settings, ws, copies, run, i, bench, limi
 def take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, limit):
     """Take a step of the variational midpoint rule; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
-    ending, _, _ = march_midpoint(
-        tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, room.own, limit
+    ending, _, _, _ = march_midpoint(
+        tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, room.own, limit, 0, 0
     )
     return ending
 

@@ -572,48 +572,54 @@ def moves_little(settings, own):
 
 
 @coarse_kernel
-def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
+def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget, begun_rows, kept):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 
-    Returns (how the last step ended, accepted steps, steps that were taken besides and are lost). It stops after a step
-    that fails, and when ``budget`` ticks are over. Rates and accelerations of rows that stats[PASSED] leaves out are
-    not filled, but for the last row. Rows behind the last one that is complete are lost where a step fails and the
-    state before it cannot be completed. The history is written to the last row, and where stats[PASSED] is KEPT_WHOLE.
+    Returns (how the last step ended, accepted steps, steps that were taken besides and are lost, rows to go on behind).
+    It stops after a step that fails. When ``budget`` ticks are over it stops in the middle: the next call gets the rows
+    so far, ``begun_rows``, and the complete ones, ``kept``. They are 0 in the first call. Rates and accelerations of
+    rows that stats[PASSED] leaves out are not filled, but for the last row. Rows behind the last one that is complete
+    are lost where a step fails and the state before it cannot be completed. The history is written to the last row, and
+    where stats[PASSED] is KEPT_WHOLE.
     """
-    begun, before, inputs, ending, h, kept, ready = ticks(), old, u0, CONVERGED, settings.h, 0, False
-    if not startable(old, weight):
+    begun, before, inputs, ending, h, ready, first = ticks(), old, u0, CONVERGED, settings.h, False, False
+    if begun_rows > 0:  # scratch and factor are those of the call before
+        before, inputs = state_in_row(chunk, begun_rows - 1), chunk.u[begun_rows - 1]
+        ready = kept == begun_rows
+    elif not startable(old, weight):
         start_stats(chunk.stats[0])
-        return NOT_FINITE, 0, 0
-    evaluate_boundary(tables, old.z, old.R0, u0, ws)
-    first = not continues(h, old)
-    if first:
-        mass_times(tables.dofs, old.zd, ws, own.p0)
-        begin_history(h, old, settings, own)
+        return NOT_FINITE, 0, 0, 0
     else:
-        take_history(old, own)
-    for k in range(len(chunk.stats)):
+        evaluate_boundary(tables, old.z, old.R0, u0, ws)
+        first = not continues(h, old)
+        if first:
+            mass_times(tables.dofs, old.zd, ws, own.p0)
+            begin_history(h, old, settings, own)
+        else:
+            take_history(old, own)
+    for k in range(begun_rows, len(chunk.stats)):
         new, u, stats, more = state_in_row(chunk, k), chunk.u[k], chunk.stats[k], k + 1 < len(chunk.stats)
         passed, whole = stats[PASSED] > 0.0 and more, stats[PASSED] == KEPT_WHOLE
         start_stats(stats)
         ending = take_step(tables, lu, work, settings, h, weight, ready, before, inputs, u, new, ws, own, stats)
         ready = False
         if not accepted(ending):
-            return close(tables, lu, work, settings, h, weight, inputs, before, ending, kept, k, chunk, ws, own)
+            kept = close(tables, lu, work, settings, h, weight, inputs, before, kept, k, chunk, ws, own)
+            return ending, kept, k - kept, 0
         extend_history(first, settings, own)
         first = False
-        over = ticks() - begun > budget
-        if over or not passed or stats[ITERATIONS] > UNUSUAL:
+        if not passed or stats[ITERATIONS] > UNUSUAL:
             if not complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
-                return NOT_CONVERGED, kept, k + 1 - kept
+                return NOT_CONVERGED, kept, k + 1 - kept, 0
             ready, kept = True, k + 1
             if ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
                 ending = NEAR
-            if over or whole or not more:
+            if whole or not more:
                 keep_history(h, own, new)
-        if over:
-            return ending, kept, 0
+        if more and ticks() - begun > budget:
+            return ending, kept, 0, k + 1
         before, inputs = new, u
-    return ending, kept, 0
+    return ending, kept, 0, 0
 
 
 @inner_kernel
@@ -648,15 +654,15 @@ SOFTER = 100.0  # steps behind one without a factor by stiffer loops that do not
 
 
 @inner_kernel
-def close(tables, lu, work, settings, h, weight, u, state, ending, kept, k, chunk, ws, own):
-    """Complete ``state``, row k - 1, from which a step fails; returns the result of ``march_midpoint``."""
+def close(tables, lu, work, settings, h, weight, u, state, kept, k, chunk, ws, own):
+    """Complete ``state``, row k - 1, from which a step fails; returns how many rows the last complete one ends."""
     if kept < k:
         evaluate_boundary(tables, state.z, state.R0, u, ws)
         if complete_row(tables, lu, work, settings, h, weight, u, state, ws, own, chunk.stats[k - 1]):
             kept = k
     if kept == k and k > 0:
         keep_history(h, own, state)
-    return ending, kept, k - kept
+    return kept
 
 
 @inner_kernel

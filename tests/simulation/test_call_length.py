@@ -7,6 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs import TRBDF2, Batch, Every, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library, refined
+from rtmbs.library.linkages import add_bar
 from tests.cases import quick
 from tests.contracts.machines import beside, everything
 from tests.simulation.test_extrapolated_run import two_springs
@@ -124,6 +125,43 @@ def test_groups_on_threads(bounded):
     def act():
         sim = Simulation(system, h=H, threads=2)
         result = sim.run(T, tolerance=1e-5)
+        return everything(sim), recorded(result)
+
+    whole, short = bounded(act)
+    assert whole == short
+
+
+def parallelogram(rng, steps, h):
+    """Return bars that turn evenly without gravity, and end a step in their common line."""
+    a, b, rate = rng.uniform(0.3, 1.0), rng.uniform(0.5, 2.0), rng.uniform(0.5, 8.0)
+    turn = -h * rate * steps
+    crank = (a * math.cos(turn), a * math.sin(turn), 0.0)
+    far = (b + crank[0], crank[1], 0.0)
+    model, axis = rtmbs.Model("parallelogram", gravity=(0.0, 0.0, 0.0)), rtmbs.Revolute(axis=(0.0, 0.0, 1.0))
+    bars = {"crank": ((0.0, 0.0, 0.0), crank), "rocker": ((b, 0.0, 0.0), far), "coupler": (crank, far)}
+    for name, ends in bars.items():
+        add_bar(model, name, *ends, rng.uniform(0.5, 2.0))
+    model.add_joint("O", axis, "ground", "crank", point=(0.0, 0.0, 0.0))
+    model.add_joint("P", axis, "crank", "coupler", point=crank)
+    model.add_joint("B", axis, "ground", "rocker", point=(b, 0.0, 0.0))
+    model.add_joint("Q", axis, "coupler", "rocker", point=far, cut=True)
+    model.set_initial("O", rate=float(rate))
+    return model.compile()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_that_ends_in_a_singular_pose_unseen(bounded, seed):
+    """Rates there are not asked for where nothing is recorded; a call that ended there had asked, and failed."""
+    rng = np.random.default_rng(seed)
+    system = parallelogram(rng, int(rng.integers(20, 60)), 4e-3)
+
+    def act():
+        sim = Simulation(system, h=4e-3, method=VariationalMidpoint())
+        try:
+            result = sim.run(0.6, record=Every(0.3))
+        except rtmbs.RtmbsError as error:  # the next step may not leave that pose
+            return str(error)
         return everything(sim), recorded(result)
 
     whole, short = bounded(act)
