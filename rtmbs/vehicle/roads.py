@@ -126,7 +126,7 @@ def heights(name: str, values: Numbers) -> Array:
     except ValueError:
         raise ModelError(f"road: {name} is {shown(values)}; it must be numbers") from None
     if not np.all(np.isfinite(found)):
-        raise ModelError(f"road: {name} is {shown(values)}; it must be finite numbers")
+        raise ModelError(f"road: {name} has numbers that are not finite; every number must be finite")
     return found
 
 

@@ -160,11 +160,10 @@ class AxleTemplate(ABC):
             Parts, joints, rods and struts of the left side.
         """
         what = type(self).__name__
-        for name, kind in (("spindle", Part), ("anti_roll_bar", AntiRollBar)):
-            if not isinstance(getattr(self, name), kind | None):
-                raise ModelError(
-                    f"{what}: {name} is {shown(getattr(self, name))}; it must be of the class {kind.__name__}"
-                )
+        for name, needed in (("spindle", Part), ("anti_roll_bar", AntiRollBar)):
+            given = getattr(self, name)
+            if not isinstance(given, needed | None):
+                raise ModelError(f"{what}: {name} is {shown(given)}; it must be of the class {needed.__name__}")
         spin = spin_axis_of(number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber"))
         shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
         return Axle(
