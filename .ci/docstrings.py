@@ -45,13 +45,14 @@ def public_names() -> Iterator[str]:
 
 
 def public_objects() -> Iterator[tuple[str, object]]:
-    """Yield the public names of the package and of its rooms with their objects."""
+    """Yield the public names of the package and of its rooms with their objects; of a room base classes come first."""
     for name in rtmbs.HOMES:
         yield f"rtmbs.{name}", getattr(rtmbs, name)
     for room in ROOMS:
         module = importlib.import_module(f"rtmbs.{room}")
-        for name in getattr(module, "__all__", None) or defined_names(module):
-            yield f"rtmbs.{room}.{name}", getattr(module, name)
+        names = getattr(module, "__all__", None) or defined_names(module)
+        found = [(f"rtmbs.{room}.{name}", getattr(module, name)) for name in names]
+        yield from sorted(found, key=lambda one: len(getattr(one[1], "__mro__", ())))
     for name in rtmbs.library.MECHANISMS:
         yield f"rtmbs.library.{name}", getattr(rtmbs.library, name)
 

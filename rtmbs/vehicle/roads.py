@@ -126,7 +126,7 @@ def heights(name: str, values: Numbers) -> Array:
     except ValueError:
         raise ModelError(f"road: {name} is {shown(values)}; it must be numbers") from None
     if not np.all(np.isfinite(found)):
-        raise ModelError(f"road: {name} is {shown(values)}; it must be finite numbers")
+        raise ModelError(f"road: {name} has numbers that are not finite; every number must be finite")
     return found
 
 
@@ -456,6 +456,11 @@ def plateau(start: float, height: float = 0.1, ramp: float = 1.0, top: float = 6
     -------
     function
         Height over x.
+
+    Raises
+    ------
+    ModelError
+        For a ramp that is not above zero, and a top below zero.
     """
     check_obstacle("plateau", start, height, ramp=ramp)
     if number(top, "plateau: top") < 0.0:
@@ -487,6 +492,11 @@ def cleat(start: float, height: float = 0.02, length: float = 0.03, edge: float 
     -------
     function
         Height over x.
+
+    Raises
+    ------
+    ModelError
+        For a length below twice the edge, and sizes that are not above zero.
     """
     check_obstacle("cleat", start, height, length=length, edge=edge)
     if length < 2.0 * edge:

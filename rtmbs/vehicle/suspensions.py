@@ -123,6 +123,11 @@ class AxleTemplate(ABC):
         -------
         tuple[Strut, ...]
             Spring "spring" and damper "shock".
+
+        Raises
+        ------
+        ModelError
+            For a spring or damper that is none.
         """
         what = type(self).__name__
         one, two = (numbers(getattr(self, name), f"{what}: {name}", (3,)) for name in (chassis, end))
@@ -158,13 +163,17 @@ class AxleTemplate(ABC):
         -------
         Axle
             Parts, joints, rods and struts of the left side.
+
+        Raises
+        ------
+        ModelError
+            For a spindle or an anti-roll bar that is none.
         """
         what = type(self).__name__
-        for name, kind in (("spindle", Part), ("anti_roll_bar", AntiRollBar)):
-            if not isinstance(getattr(self, name), kind | None):
-                raise ModelError(
-                    f"{what}: {name} is {shown(getattr(self, name))}; it must be of the class {kind.__name__}"
-                )
+        for name, needed in (("spindle", Part), ("anti_roll_bar", AntiRollBar)):
+            given = getattr(self, name)
+            if not isinstance(given, needed | None):
+                raise ModelError(f"{what}: {name} is {shown(given)}; it must be of the class {needed.__name__}")
         spin = spin_axis_of(number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber"))
         shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
         return Axle(
@@ -303,7 +312,13 @@ class DoubleWishbone(Suspension):
     lower_arm_mass: float = 4.0
 
     def axle(self) -> Axle:
-        """Return the axle of this suspension."""
+        """Return the axle of this suspension.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side.
+        """
         what = "DoubleWishbone"
         parts = (
             arm_of(UPPER, self.upper_arm_mass, self.upper_front, self.upper_back, self.upper_ball, what),

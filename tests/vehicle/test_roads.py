@@ -242,7 +242,10 @@ def test_split_friction():
         (lambda: iso_8608("A", 1e9), "at the spacing 0.05 is too long; 1e.07 points at most"),
         (lambda: iso_8608("A", 10.0, seed=-1), "seed is -1; it must be a whole number, zero or more"),
         (lambda: iso_8608("A", 10.0, lead=-1.0), "lead is -1; it must be zero or more"),
-        (lambda: ProfileRoad(X, np.full(len(X), np.nan)), "left is .*; it must be finite numbers"),
+        (
+            lambda: ProfileRoad(X, np.full(len(X), np.nan)),
+            "left has numbers that are not finite; every number must be finite",
+        ),
         (lambda: ProfileRoad(X, 0.0 * X, track=0.0), "track is 0; it must be above zero"),
         (lambda: GridRoad("a", Y, WAVES), "x is 'a'; it must be numbers"),
         (lambda: bump(0.0, 0.1, 0.0), "bump: length is 0; it must be above zero"),

@@ -106,6 +106,11 @@ class SearchedSteer(Manoeuvre):
             Angle of pinion or Pitman arm [rad].
         result : Result
             Run with that angle.
+
+        Raises
+        ------
+        ModelError
+            For an angle and a lateral acceleration of zero.
         """
 
         def tried(angle: float) -> tuple[float, Result]:
