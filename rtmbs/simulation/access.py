@@ -79,28 +79,6 @@ def guarded(needs: int, name: str = "", nests: bool = False) -> Callable[[M], M]
     return decorate
 
 
-def guarded_pair(needs: int, name: str) -> Callable[[M], M]:
-    """Guard a method of two arguments, given by their places, as ``guarded`` does, at half its cost."""
-
-    def decorate(method: M) -> M:
-        @wraps(method)
-        def inside(self: Any, one: Any, other: Any) -> Any:
-            me, claim = get_ident(), self._claim
-            owner = claim.owner
-            if owner is not None and owner != me:
-                check_access(claim, owner, needs, name)
-            claim.owner = ~me
-            try:
-                return method(self, one, other)
-            finally:
-                claim.owner = owner
-
-        GUARDS.add(cast(Any, inside).__code__)
-        return cast(M, inside)
-
-    return decorate
-
-
 def check_access(claim: Claim, owner: Any, needs: int, called: str) -> None:
     """Refuse a call while ``owner`` holds the claim, unless it is a Callback with the right to make it: BusyError."""
     what, me = f"Simulation.{called}", get_ident()

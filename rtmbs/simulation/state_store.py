@@ -23,7 +23,7 @@ from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
-from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded, guarded_pair
+from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
 from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
@@ -420,7 +420,7 @@ class StateStore:
         else:  # one statement without calls: an interrupt comes before it or after it
             own["begun"], u[place], own["ramps"] = self._inputs_before(), numbers + 0.0, ramps  # no -0.0
 
-    @guarded_pair(CHANGE, INPUTS)
+    @guarded(CHANGE, INPUTS)
     def write_number(self, slot: int, number: float) -> None:
         """Change an input of one number, as ``write_input`` does."""
         u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
