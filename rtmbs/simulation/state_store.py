@@ -23,7 +23,7 @@ from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
-from rtmbs.simulation.access import CHANGE, GUARDS, LOOK, Callback, Claim, check_access, guarded
+from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
@@ -419,21 +419,14 @@ class StateStore:
         else:  # one statement without calls: an interrupt comes before it or after it
             own["begun"], u[place], own["ramps"] = self._inputs_before(), numbers + 0.0, ramps  # no -0.0
 
+    @guarded(CHANGE, INPUTS)
     def write_number(self, slot: int, number: float) -> None:
-        """Change an input of one number, as ``write_input`` does; the lines of ``guarded`` cost less than its call."""
-        me, claim = get_ident(), self._claim
-        owner = claim.owner
-        if owner is not None and owner != me:
-            check_access(claim, owner, CHANGE, INPUTS)
-        claim.owner = ~me
-        try:
-            u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
-            if u[slot] != number:
-                own["begun"], u[slot], own["ramps"] = self._inputs_before(), number + 0.0, ramps  # one statement
-            else:
-                own["ramps"] = ramps
-        finally:
-            claim.owner = owner
+        """Change an input of one number, as ``write_input`` does."""
+        u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
+        if u[slot] != number:
+            own["begun"], u[slot], own["ramps"] = self._inputs_before(), number + 0.0, ramps  # as in ``write_input``
+        else:
+            own["ramps"] = ramps
 
     def _inputs_before(self) -> Array:
         """Return the inputs (nu,) that the accelerations are those of, before the first one changes."""
@@ -692,6 +685,3 @@ class StateStore:
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.settled().memory | self.options.method.carried(state)
         vars(self).update(states=state_pair(state), ramps={}, begun=None, shown=None)
-
-
-GUARDS.add(StateStore.write_number.__code__)
