@@ -105,7 +105,7 @@ def test_order_by_runs_and_by_level_give_the_same_bytes():
 
 def test_functions_that_take_seats_are_those_alone():
     """Lanes are given anew, to other functions of both structures; the ninth of one structure has no lane."""
-    tapes = [tape(0.3 + 0.1 * i) for i in range(9)] + [tape(0.7 + 0.1 * i, other=True) for i in range(3)]
+    tapes = [tape(0.31 + 0.1 * i) for i in range(9)] + [tape(0.71 + 0.1 * i, other=True) for i in range(3)]
     found, (n, k, m) = members(tapes)
     seats = seat_program(found, n, k)
     memory, seat = seat_memory(seats), np.full(len(found), -1)
