@@ -16,7 +16,7 @@ from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.ad.program import SUM, Program, lowered
 from rtmbs.ad.tape import Tape, joined
-from rtmbs.jit.compiled import kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.intrinsics import (
     LANES,
     add_products,
@@ -370,16 +370,12 @@ def seat_memory(seats: SeatProgram) -> Array:
     return memory
 
 
-@kernel
-def leave_seats(seat: Array, lanes: Array) -> None:
-    """Take the lanes from all functions: ``seat`` (functions,) has the lane of each, ``lanes`` (runs,) those in use."""
-    seat[:] = -1
-    lanes[:] = 0
-
-
-@kernel
+@inner_kernel
 def take_seat(seats: SeatProgram, memory: Array, seat: Array, lanes: Array, function: int) -> bool:
-    """Give a lane to a function, the first behind those of its structure; False where no lane is left."""
+    """Give a lane to a function, the first behind those of its structure; False where no lane is left.
+
+    ``seat`` (functions,) has the lane of each, -1 without one; ``lanes`` (runs,) those in use, 0 at first.
+    """
     lane = 0
     for other in range(len(seat)):
         if seats.kind[other] == seats.kind[function]:

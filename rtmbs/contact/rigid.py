@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rtmbs.contact.bearing import CONTACT, LOAD, Bearing
 from rtmbs.contact.elements import Side, points_of, sides
 from rtmbs.contact.friction import DryFriction, checked_friction
-from rtmbs.contact.joints import CONTACT, LOAD, Bearing
 from rtmbs.contact.pairs import BRISTLE
 from rtmbs.contact.shapes import Plane
 from rtmbs.contact.switched import AXES, CLOSED, SLIP, CoordinateGap, Impacts, PointGap

@@ -29,7 +29,7 @@ from rtmbs.semirecursive.passes import (
     kinetic_energy,
     take_rate_columns,
 )
-from rtmbs.semirecursive.touch_begin import rebegin_bristles, rebegin_pairs
+from rtmbs.semirecursive.touch_begin import rebegin_bristles
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.components import ComponentSums
 from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
@@ -265,10 +265,8 @@ class EvaluatedEquations:
             forward_velocities(self.tables.dofs, new.zd, self.ws)
             reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
             new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
-            if old is not None and self.ws.begin_input.shape[1]:
+            if old is not None and (self.ws.begin_input.shape[1] or len(self.tables.sets.dof)):
                 rebegin_bristles(self.tables, h, old, new, self.u, self.ws)
-            if old is not None and len(self.tables.sets.dof):
-                rebegin_pairs(self.tables, h, old, new, self.u, self.ws)
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation dofs (METHODS 1.16)."""

@@ -7,7 +7,7 @@ one in the bristle. Here the touch is found on the cubic between both ends, and 
 import numpy as np
 from numpy import exp, sqrt
 
-from rtmbs.ad.simd_programs import evaluate_lanes, evaluate_seated, leave_seats, take_seat
+from rtmbs.ad.simd_programs import evaluate_lanes, evaluate_seated, take_seat
 from rtmbs.integrators.newton import GAMMA, NEWER, OLDER
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, lazy_kernel
 from rtmbs.numerics.spatial import add3, cross3, dot3, scale3
@@ -85,12 +85,6 @@ def begin_bristles(tables, h, old, new, u, ws):
     forward_positions(tables, old.R0, new.z, ws)
     forward_velocities(tables.dofs, new.zd, ws)
     set_inputs(tables, new.z, new.zd, u, ws)
-
-
-@kernel
-def rebegin_bristles(tables, h, old, new, u, ws):
-    """``begin_bristles`` for callers in Python."""
-    begin_bristles(tables, h, old, new, u, ws)
 
 
 @inner_kernel
@@ -183,13 +177,22 @@ def look(laws, part, h, inputs, ws):
 @inner_kernel
 def seat_contacts(laws, ws):
     """Give a lane to every contact that may begin, or to none where there are too many of one kind."""
-    leave_seats(ws.begin_seat, ws.begin_used)
+    leave_seats(ws)
     for b in range(len(laws.state_block)):
         if ws.begin[b, ACTIVE] == 1.0 and len(ws.begin_seat) > 0:
             number = laws.state_block[b, BEGINS] - 1
             if not take_seat(laws.begins, ws.begin_lanes, ws.begin_seat, ws.begin_used, number):
-                leave_seats(ws.begin_seat, ws.begin_used)
+                leave_seats(ws)
                 return
+
+
+@inner_kernel
+def leave_seats(ws):
+    """Take the lanes from all contacts."""
+    for c in range(len(ws.begin_seat)):
+        ws.begin_seat[c] = -1
+    for r in range(len(ws.begin_used)):
+        ws.begin_used[r] = 0
 
 
 @inner_kernel
@@ -368,12 +371,6 @@ def begin_pairs(tables, h, old, new, u, ws):
                 grow_pair(sets.law, g, mu, h, ws.begin_pair[p], sets.first[0] + 3 * p, old, new)
 
 
-@kernel
-def rebegin_pairs(tables, h, old, new, u, ws):
-    """``begin_pairs`` for callers in Python."""
-    begin_pairs(tables, h, old, new, u, ws)
-
-
 @inner_kernel
 def pair_may_begin(first, p, old, new, ws):
     """Return whether a pair may begin: it touches now, and its bristle was as ``may_begin`` says."""
@@ -481,3 +478,12 @@ def settle_pair(law, g, mu, h, ends, x, base, half):
     r, _ = rate_and_slopes(law, g, (s[1], s[2]), slip, limit)
     rate = add3((-taken_back(s[0]), r[0], r[1]), cross3(turn, s))
     return combined(n, t, b, s[0], s[1], s[2]), combined(n, t, b, rate[0], rate[1], rate[2])
+
+
+@kernel
+def rebegin_bristles(tables, h, old, new, u, ws):
+    """``begin_bristles`` and ``begin_pairs`` for callers in Python."""
+    if ws.begin_input.shape[1] > 0:
+        begin_bristles(tables, h, old, new, u, ws)
+    if len(tables.sets.dof) > 0:
+        begin_pairs(tables, h, old, new, u, ws)

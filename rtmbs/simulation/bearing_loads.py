@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.joints import CONTACT, LOAD
+from rtmbs.contact.bearing import CONTACT, LOAD
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.motion_channels import body_motion
 from rtmbs.results.reactions import reaction_values

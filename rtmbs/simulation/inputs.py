@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.joints import LOAD
+from rtmbs.contact.bearing import LOAD
 from rtmbs.core.names import StrictAttributes
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import Tape, lowered
-from rtmbs.contact.joints import Bearing
+from rtmbs.contact.bearing import Bearing
 from rtmbs.contact.switched import CLOSED, LOCKED, SLIP, CoordinateGap, CoordinateLock, PointGap, PoseLock
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.joints import Bearing
+from rtmbs.contact.bearing import Bearing
 from rtmbs.contact.switched import CoordinateGap, PointGap
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count

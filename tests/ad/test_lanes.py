@@ -16,9 +16,10 @@ from rtmbs.ad import (
     seat_program,
     sparse_jacobian,
 )
-from rtmbs.ad.simd_programs import LANES, evaluate_seated, leave_seats, take_seat
+from rtmbs.ad.simd_programs import LANES, evaluate_seated, take_seat
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
+from rtmbs.jit.compiled import kernel
 
 xp = recorder
 
@@ -103,21 +104,26 @@ def test_order_by_runs_and_by_level_give_the_same_bytes():
         assert y.tobytes() == z.tobytes()
 
 
+@kernel
+def sit_down(seats, memory, seat, lanes, function):
+    return take_seat(seats, memory, seat, lanes, function)
+
+
 def test_functions_that_take_seats_are_those_alone():
     """Lanes are given anew, to other functions of both structures; the ninth of one structure has no lane."""
-    tapes = [tape(0.3 + 0.1 * i) for i in range(9)] + [tape(0.7 + 0.1 * i, other=True) for i in range(3)]
+    tapes = [tape(0.31 + 0.1 * i) for i in range(9)] + [tape(0.71 + 0.1 * i, other=True) for i in range(3)]
     found, (n, k, m) = members(tapes)
     seats = seat_program(found, n, k)
     memory, seat = seat_memory(seats), np.full(len(found), -1)
     lanes, rng = np.zeros(len(seats.program.operation), np.int64), np.random.default_rng(3)
     for chosen in ([0, 4, 10], [9], [11, 3, 8, 9], list(range(LANES))):
         x, p, y = rng.normal(size=n), rng.normal(size=k), np.zeros(m)
-        leave_seats(seat, lanes)
-        assert all(take_seat(seats, memory, seat, lanes, one) for one in chosen)
+        seat[:], lanes[:] = -1, 0
+        assert all(sit_down(seats, memory, seat, lanes, one) for one in chosen)
         evaluate_seated(seats, memory, seat, lanes, x, p)
         alone = separately(found, x, p, m)
         for one in chosen:
             rows = seats.found[seats.pointer[one, 2] : seats.pointer[one + 1, 2]]
             y[rows[:, 1]] = memory[rows[:, 0], seat[one]]
             assert y[found[one].y].tobytes() == alone[found[one].y].tobytes()
-    assert not take_seat(seats, memory, seat, lanes, LANES)
+    assert not sit_down(seats, memory, seat, lanes, LANES)
