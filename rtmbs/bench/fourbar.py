@@ -15,8 +15,7 @@ from rtmbs.commands.warmup import ONE_RUN, compiling_processes
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.jit.compile_progress import announced
-from rtmbs.jit.parallel_compile import usable_cores
+from rtmbs.jit.compile_progress import announced, usable_cores
 from rtmbs.library import references
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter

@@ -26,11 +26,21 @@ from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.runs import PointsRun, Restart, Run, Span, spans_to
 from rtmbs.errors import InputError, StepError, shown
 from rtmbs.formulations.consistent import coordinate_sizes, row_sizes, start_rate_sizes
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    StackedRows,
+    checked_vector,
+    holonomic_rows,
+    row_names,
+    states_of,
+    terms_at,
+    with_rate_rows,
+)
 from rtmbs.formulations.function_system import FunctionSystem, check_system
 from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
-from rtmbs.formulations.terms import Positive, StackedRows, holonomic_rows, row_names, terms_at, with_rate_rows
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand

@@ -7,9 +7,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.dae.contract import MotionError, Point
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    SystemWrapper,
+    holonomic_rows,
+    row_names,
+    terms_at,
+)
 from rtmbs.formulations.reduction import CONTRADICTION, least_multipliers, row_factor
-from rtmbs.formulations.terms import holonomic_rows, row_names, terms_at
 
 Array = NDArray[np.float64]
 

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Counts, Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import CountedSystem, Steps
 from rtmbs.dae.independent_rows import IndependentRows
+from rtmbs.dae.newton import StepControl, Tolerances
 from rtmbs.dae.runs import MOST_STEPS, FixedRun, Restart, Run, VariableRun
-from rtmbs.dae.step_control import StepControl, Tolerances
 from rtmbs.errors import InputError, StartError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation, FormulationError, OutOfRange
+from rtmbs.formulations.contract import ConstrainedSystem, Formulation, FormulationError, OutOfRange, with_rate_rows
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.reduction import row_factor
-from rtmbs.formulations.terms import with_rate_rows
 from rtmbs.integrators.contract import USUAL, Equations, Method
 from rtmbs.integrators.explicit import DRIFT, in_range
 from rtmbs.integrators.report import Outcome, StepReport
