@@ -21,8 +21,7 @@ from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
-from rtmbs.dae.independent_rows import chosen_rows
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, chosen_rows
 from rtmbs.dae.runs import PointsRun, Restart, Run, Span, spans_to
 from rtmbs.errors import InputError, StepError, shown
 from rtmbs.formulations.consistent import coordinate_sizes, row_sizes, start_rate_sizes
