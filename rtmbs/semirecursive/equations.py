@@ -461,7 +461,7 @@ def not_finite_laws(system: System, ws: Workspace) -> tuple[str, ...]:
 
 
 class SemiRecursiveEquations(EvaluatedEquations):
-    """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.
+    """Equations of motion of a System in joint coordinates; answers ``integrators.contract.Equations``.
 
     Attributes ``u`` (inputs, set between steps), ``alpha`` (penalty factors), ``masses`` (effective masses of the loop
     equations, which the start finds) and ``threads`` belong to the caller.
