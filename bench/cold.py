@@ -21,7 +21,7 @@ import numba
 from tqdm import tqdm
 
 from bench.documents import insert, table
-from rtmbs.jit.parallel_compile import usable_cores
+from rtmbs.jit.compile_progress import usable_cores
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"

@@ -18,7 +18,7 @@ import numpy as np
 import rtmbs
 from bench.documents import table
 from bench.native_host import Communicating, Mechanism, opened
-from rtmbs.export.mechanism_file import checksum
+from rtmbs.export.instance import checksum
 from rtmbs.export.native_library import HOST, native_library
 from rtmbs.export.packages import Exported, exported
 from rtmbs.jit.native_code import TARGETS

@@ -17,9 +17,8 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import one_sample
-from rtmbs.studies.sensitivities.channels import Channels
+from rtmbs.studies.sensitivities.channels import Channels, CheckpointedRun, RecordedCost, read_run
 from rtmbs.studies.sensitivities.parameters import parameters_of
-from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, RecordedCost, read_run
 from rtmbs.studies.sensitivities.sensitivity import adjoint_method, direct_method, prepare, private_simulation
 from rtmbs.studies.sensitivities.steps import LinearSteps, RunRecorder
 

@@ -12,12 +12,11 @@ from rtmbs.ad import no_lanes
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
-from rtmbs.system.components import no_balance
+from rtmbs.system.components import no_balance, no_origins, with_origins
 from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.contact_tables import no_contact_sets, no_contacts
 from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.law_tables import WIDTH, no_program
-from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import no_condensed, no_interfaces
 from rtmbs.system.tables import (
     DISTANCE,

@@ -51,7 +51,7 @@ print(json.dumps(found))
 RUNS = """
 import rtmbs
 from rtmbs.jit.cache_folder import PLACE
-from rtmbs.jit.parallel_compile import usable_cores
+from rtmbs.jit.compile_progress import usable_cores
 from rtmbs.core.bounds import machine_memory
 from rtmbs.results.hdf5_check import look
 

@@ -14,7 +14,7 @@ from bench.measures.forced import consistent, forced_model
 from bench.measures.two_chains import T, state_of, two_chains
 from rtmbs.formulations import FormulationError, JointCoordinates, Recursive
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.terms import terms_at
+from rtmbs.formulations.contract import terms_at
 from rtmbs.recursive.page import recursive_accelerations
 
 SAME = 1e-11  # kernels and page, which sums over its bodies in another order

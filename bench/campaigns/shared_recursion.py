@@ -16,7 +16,7 @@ from bench.measures.threaded_ranks import on_ranks
 from rtmbs.errors import InputError
 from rtmbs.formulations import FormulationError, JointCoordinates
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.terms import terms_at
+from rtmbs.formulations.contract import terms_at
 from rtmbs.recursive.motion import RankSteps
 
 KINDS = ("Revolute", "Universal", "Spherical", "Prismatic", "Cylindrical", "Planar", "Screw", "Line", "Floating")

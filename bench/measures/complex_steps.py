@@ -15,9 +15,9 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
+from rtmbs.studies.sensitivities.channels import CheckpointedRun
 from rtmbs.studies.sensitivities.initial_state import FirstChange
 from rtmbs.studies.sensitivities.parameters import parameters_of
-from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun
 from rtmbs.studies.sensitivities.sensitivity import direct_method, prepare, private_simulation
 from rtmbs.studies.sensitivities.step_solver import solve_steps
 from rtmbs.studies.sensitivities.steps import LinearSteps, RunRecorder, Steps

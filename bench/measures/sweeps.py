@@ -19,9 +19,8 @@ from tqdm import tqdm
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
-from rtmbs.studies.sweeps.engines import CHUNK_SECONDS, DEPTH, MOST, SERVED
+from rtmbs.studies.sweeps.engines import CHUNK_SECONDS, DEPTH, MOST, SERVED, RunRow, RunRows, Task
 from rtmbs.studies.sweeps.result import Folder, RowTable, SweepResult
-from rtmbs.studies.sweeps.task import RunRow, RunRows, Task
 
 RUNS, FEW = 10_000, 50
 WORKERS = 2

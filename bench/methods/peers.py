@@ -7,7 +7,7 @@ out.
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rtmbs.formulations.terms import holonomic_rows, with_rate_rows
+from rtmbs.formulations.contract import holonomic_rows, with_rate_rows
 
 
 def stabilised(case):

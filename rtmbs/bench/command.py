@@ -92,11 +92,11 @@ def add_fourbar(parser: Parser) -> None:
 
 def run_fourbar(options: argparse.Namespace) -> int:
     """Run the four-bar, print the report and write the JSON file."""
-    from rtmbs.bench import fourbar, report
+    from rtmbs.bench import fourbar
 
     check_folder(options.json)
     record = fourbar.measure(fourbar.Options(**chosen(options)))
-    print(report.text(record))
+    print(fourbar.text(record))
     write(options.json, record)
     return 0
 

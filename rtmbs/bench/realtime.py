@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs import __version__
 from rtmbs.bench import fourbar
-from rtmbs.bench.report import aligned
+from rtmbs.bench.fourbar import aligned
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.pacing import Pacer, Punctuality, paced

@@ -182,8 +182,8 @@ def bridge(words: Words) -> int:
 
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
+    from rtmbs.jit.compile_progress import usable_cores
     from rtmbs.jit.compiled import is_prebuilt
-    from rtmbs.jit.parallel_compile import usable_cores
 
     parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
     parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")

@@ -19,7 +19,7 @@ from rtmbs.formulations import JointCoordinates, Recursive
 from rtmbs.integrators.explicit_steps import VelocityVerlet
 from rtmbs.integrators.trbdf2 import TRBDF2
 from rtmbs.integrators.variational_midpoint import VariationalMidpoint
-from rtmbs.jit import parallel_compile as apart
+from rtmbs.jit import compile_progress as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.design import four_bars
 from rtmbs.model import Model, Motor

@@ -270,7 +270,7 @@ def drive_command(words: list[str]) -> int:
         return drive(origin, pad=options.pad, theme=options.theme, record=options.record)
     if options.out:
         check_target(options.out, (".npz",))
-    from rtmbs.drive.script import drive_by_script, read_script
+    from rtmbs.drive.person import drive_by_script, read_script
 
     result = drive_by_script(origin.driving(), read_script(options.script))
     speed = 3.6 * float((result["chassis.velocity"][-1] ** 2).sum() ** 0.5)

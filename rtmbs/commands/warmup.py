@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs import library
 from rtmbs.integrators.penalty_trapezoidal import KERNEL, PenaltyTrapezoidal
 from rtmbs.integrators.settings import arrays_of, one_row_chunk
-from rtmbs.jit import parallel_compile as apart
+from rtmbs.jit import compile_progress as apart
 from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
 from rtmbs.jit.compiled import compile_for, compile_lazy
 from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined

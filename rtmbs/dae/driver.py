@@ -21,16 +21,25 @@ from rtmbs.contact.joints import refuse_bearings
 from rtmbs.contact.switched import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
-from rtmbs.dae.independent_rows import chosen_rows
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, chosen_rows
 from rtmbs.dae.runs import PointsRun, Restart, Run, Span, spans_to
 from rtmbs.errors import InputError, StepError, shown
 from rtmbs.formulations.consistent import coordinate_sizes, row_sizes, start_rate_sizes
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    StackedRows,
+    checked_vector,
+    holonomic_rows,
+    row_names,
+    states_of,
+    terms_at,
+    with_rate_rows,
+)
 from rtmbs.formulations.function_system import FunctionSystem, check_system
 from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
-from rtmbs.formulations.terms import Positive, StackedRows, holonomic_rows, row_names, terms_at, with_rate_rows
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand

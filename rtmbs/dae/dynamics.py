@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, Motion, MotionError, Point
-from rtmbs.dae.newton import Newton
-from rtmbs.dae.step_control import values_of
+from rtmbs.dae.newton import Newton, values_of
+from rtmbs.formulations.consistent import Correcting, closed_state, corrected, least_solution
 from rtmbs.formulations.contract import (
     NO_STATES,
     ConstrainedSystem,
@@ -23,11 +23,10 @@ from rtmbs.formulations.contract import (
     SystemWithStates,
     SystemWrapper,
     checked_answer,
+    jacobian_rate,
     states_of,
 )
-from rtmbs.formulations.correction import Correcting, closed_state, corrected, least_solution
 from rtmbs.formulations.reduction import row_factor
-from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, Tableau, stepped
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps, constraint_rate, doubled, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, Positive, Terms, holonomic_rows, terms_at
 from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
-from rtmbs.formulations.terms import Positive, Terms, holonomic_rows, terms_at
 from rtmbs.numerics.linear.least_change import converged
 
 Array = NDArray[np.float64]

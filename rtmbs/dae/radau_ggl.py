@@ -20,11 +20,10 @@ from rtmbs.dae.dynamics import (
     linearised_states,
 )
 from rtmbs.dae.method import DAEMethod
-from rtmbs.dae.newton import Newton, constraint_scales, scale_of
-from rtmbs.dae.step_control import Tolerances
+from rtmbs.dae.newton import Newton, Tolerances, constraint_scales, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.contract import holonomic_rows
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]

@@ -18,9 +18,8 @@ from scipy.integrate import DOP853
 from rtmbs.ad.program import Program
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.first_order import LIGHT, FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
-from rtmbs.dae.runs import DenseRun, Restart, Run
+from rtmbs.dae.runs import LIGHT, DenseRun, FirstOrderMotion, Restart, Run
 from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.formulations.compiled import CompiledSystem
 from rtmbs.formulations.compiled_kernels import SOLVED, Work, corrected_accelerations

@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps, constraint_rate, imbalance, linearised
-from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
-from rtmbs.dae.runs import DenseRun, Restart, Run
+from rtmbs.dae.runs import DenseRun, FirstOrderMotion, Restart, Run
 from rtmbs.errors import InputError, RtmbsError, StepError, unknown_name
-from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.contract import Formulation, holonomic_rows
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
-from rtmbs.formulations.terms import holonomic_rows
 from rtmbs.recursive.motion import Alone, Exchange, RankSteps, check_times, recursion_result
 from rtmbs.results.result import Result
 from rtmbs.system.system import System

@@ -22,14 +22,12 @@ from rtmbs.dae.multistep import (
     uneven_adams,
     uneven_backward_difference,
 )
-from rtmbs.dae.newton import Newton, scale_of
-from rtmbs.dae.step_control import slopes_of, values_of
+from rtmbs.dae.newton import Newton, scale_of, slopes_of, values_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.contract import holonomic_rows, jacobian_rate
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.elimination import pivoted
-from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.terms import holonomic_rows, jacobian_rate
+from rtmbs.formulations.reduction import RANK_TOLERANCE, pivoted
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.numerics.linear.solver import DenseSolver
 

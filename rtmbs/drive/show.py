@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rtmbs.drive.controls import GamePad
 from rtmbs.drive.origin import DriveOrigin
-from rtmbs.drive.script import write_script
+from rtmbs.drive.person import write_script
 from rtmbs.viewer.qt.application import application, collected_here, ended_by_interrupt
 from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named

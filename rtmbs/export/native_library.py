@@ -13,8 +13,7 @@ from pathlib import Path
 
 import rtmbs
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.export.instance import Instance
-from rtmbs.export.mechanism_file import layout_digest, layout_header
+from rtmbs.export.instance import Instance, layout_digest, layout_header
 from rtmbs.jit.cache_folder import PLACE, print_note
 from rtmbs.jit.native_code import BASELINE, TARGETS
 

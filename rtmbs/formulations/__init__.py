@@ -45,15 +45,15 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
             "compiled": ["Compiled"],
-            "consistent": ["consistent_state"],
+            "consistent": ["Correcting", "consistent_state", "corrected"],
             "contract": [
                 "ConstrainedSystem",
                 "Formulation",
                 "FormulationError",
+                "SparseForms",
                 "SystemWithRateConstraints",
                 "SystemWithStates",
             ],
-            "correction": ["Correcting", "corrected"],
             "stabilisation": [
                 "STABILITY",
                 "Disturbance",
@@ -69,7 +69,6 @@ __getattr__, __dir__, __all__ = lazily(
             "joint_coordinates": ["JointCoordinates"],
             "kane": ["KaneSystem"],
             "reference_point": ["ReferencePointCoordinates"],
-            "terms": ["SparseForms"],
         },
     ),
 )

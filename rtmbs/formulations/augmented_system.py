@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, diags_array, issparse
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SparseForms, Terms, inertias, terms_at
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     contradiction,
@@ -19,7 +19,6 @@ from rtmbs.formulations.reduction import (
     row_factor,
     solve_positive,
 )
-from rtmbs.formulations.terms import SparseForms, Terms, inertias, terms_at
 from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import Contradiction, DenseSolver
 from rtmbs.numerics.linear.superlu_solver import SuperLUSolver

@@ -16,12 +16,13 @@ from rtmbs.formulations.augmented_system import (
 from rtmbs.formulations.contract import (
     ConstrainedSystem,
     Formulation,
+    Positive,
     checked_time,
     checked_vector,
+    with_rate_rows,
 )
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.stabilisation import Stabilised
-from rtmbs.formulations.terms import Positive, with_rate_rows
 
 Array = NDArray[np.float64]
 

@@ -13,11 +13,10 @@ from rtmbs.ad.trace import record
 from rtmbs.errors import InputError
 from rtmbs.formulations.augmented_system import augmented_accelerations
 from rtmbs.formulations.compiled_kernels import SOLVED, accelerations_entry, work_for
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.consistent import closed_state, least_solution
+from rtmbs.formulations.contract import ConstrainedSystem, StackedRows, with_rate_rows
 from rtmbs.formulations.function_system import FunctionSystem
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.terms import StackedRows, with_rate_rows
 from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import Solver, augmented_accelerations, check_solver, solver_for, takes_parts
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, Positive
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.formulations.terms import Positive
 
 Array = NDArray[np.float64]
 

@@ -19,8 +19,17 @@ from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.formulations.consistent import rate_sizes, sizes_of
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
-from rtmbs.formulations.terms import Terms, holonomic_rows, row_names, terms_at, with_rate_rows
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Terms,
+    checked_time,
+    checked_vector,
+    holonomic_rows,
+    row_names,
+    terms_at,
+    with_rate_rows,
+)
 
 Array = NDArray[np.float64]
 GRAVITY = 9.81  # [m/s^2] along -y

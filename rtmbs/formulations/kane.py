@@ -13,9 +13,8 @@ from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import checked_answer
-from rtmbs.formulations.elimination import Partition, pivoted, ratio_of
 from rtmbs.formulations.function_system import FunctionSystem
-from rtmbs.formulations.reduction import RANK_TOLERANCE
+from rtmbs.formulations.reduction import RANK_TOLERANCE, Partition, pivoted, ratio_of
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    Terms,
+    jacobian_rate,
+    rate_terms,
+    terms_at,
+)
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_agreement, row_factor, solve_positive
-from rtmbs.formulations.terms import Positive, Terms, jacobian_rate, rate_terms, terms_at
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -17,11 +17,24 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
-from rtmbs.formulations.correction import Solve, closed_state, least_solution
-from rtmbs.formulations.elimination import Elimination
+from rtmbs.formulations.consistent import Solve, closed_state, least_solution
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    Terms,
+    checked_time,
+    checked_vector,
+    holonomic_rows,
+    jacobian_of,
+    jacobian_rate,
+    rate_terms,
+    terms_at,
+    with_rate_rows,
+)
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
+    Elimination,
     RowFactor,
     demand_agreement,
     fits,
@@ -29,16 +42,6 @@ from rtmbs.formulations.reduction import (
     reduced_solution,
     row_factor,
     stacked_solution,
-)
-from rtmbs.formulations.terms import (
-    Positive,
-    Terms,
-    holonomic_rows,
-    jacobian_of,
-    jacobian_rate,
-    rate_terms,
-    terms_at,
-    with_rate_rows,
 )
 
 Array = NDArray[np.float64]

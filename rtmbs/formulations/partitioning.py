@@ -7,11 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
-from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
-from rtmbs.formulations.elimination import Partition, pivoted, ratio_of
-from rtmbs.formulations.reduction import RANK_TOLERANCE, least_multipliers, reduced_solution, refuse_dependent
-from rtmbs.formulations.terms import Positive, holonomic_rows, terms_at, with_rate_rows
+from rtmbs.formulations.consistent import Solve, closed_positions, closed_rates
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    Positive,
+    checked_time,
+    checked_vector,
+    holonomic_rows,
+    terms_at,
+    with_rate_rows,
+)
+from rtmbs.formulations.reduction import (
+    RANK_TOLERANCE,
+    Partition,
+    least_multipliers,
+    pivoted,
+    ratio_of,
+    reduced_solution,
+    refuse_dependent,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -8,10 +8,20 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.augmented_system import Solver, check_solver, is_sparse, solve_saddle, solver_for, takes_parts
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    Terms,
+    checked_time,
+    checked_vector,
+    inertias,
+    row_names,
+    terms_at,
+    with_rate_rows,
+)
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.stabilisation import Stabilised
-from rtmbs.formulations.terms import Positive, Terms, inertias, row_names, terms_at, with_rate_rows
 
 Array = NDArray[np.float64]
 SETTLED = 1e-15  # of the largest correction: one that ends the iterations

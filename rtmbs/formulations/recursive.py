@@ -7,11 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper, checked_time, checked_vector
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    Positive,
+    SystemWrapper,
+    checked_time,
+    checked_vector,
+    terms_at,
+)
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.reduction import CONTRADICTION, contradiction, refuse_weightless, row_factor
 from rtmbs.formulations.stabilisation import Stabilised
-from rtmbs.formulations.terms import Positive, terms_at
 from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
 
 Array = NDArray[np.float64]

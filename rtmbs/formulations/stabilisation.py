@@ -21,11 +21,14 @@ from rtmbs.formulations.augmented_system import (
 from rtmbs.formulations.consistent import consistent_state
 from rtmbs.formulations.contract import (
     ConstrainedSystem,
+    Positive,
     SystemWrapper,
     checked_answer,
+    jacobian_of,
+    rate_terms,
+    terms_at,
 )
 from rtmbs.formulations.function_system import pendulum, slider_crank
-from rtmbs.formulations.terms import Positive, jacobian_of, rate_terms, terms_at
 
 Array = NDArray[np.float64]
 

@@ -1,14 +1,16 @@
 """Kernels of a library that was made ahead: a wheel carries it, and a process loads it in place of numba.
 
-A kernel is found by its name and the names of the types of its arguments. numba is loaded when the library does not
-have it. ``make wheel`` makes the library from the same kernels (``prebuilt_code.py``), and it holds for exactly these
-sources. Kernels that only kernels call are known to numba alone.
+A kernel is found by its name and the names of the types of its arguments. A name says no less than numba's type, so two
+values of one name may run the same machine code. ``prebuilt_code.py`` finds the same names from numba's types. numba is
+loaded when the library does not have a kernel. ``make wheel`` makes the library from the same kernels, and it holds for
+exactly these sources. Kernels that only kernels call are known to numba alone.
 
     RTMBS_KERNELS=numba     the library is not used
     RTMBS_KERNELS=FOLDER    a library of another folder; the user's own word, taken as it is
 """
 
 import ctypes
+import hashlib
 import importlib
 import json
 import os
@@ -20,16 +22,61 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtmbs.jit.argument_types import type_name
+import numpy as np
+
 from rtmbs.jit.cache_folder import PACKAGE, sources_digest
 from rtmbs.jit.deferred_kernel import Inner, Known
-from rtmbs.jit.struct import kinds_of
+from rtmbs.jit.struct import Struct, kinds_of
+
+_structs: dict[int, str] = {}  # by the signatures of structs
+
+
+def type_name(value: Any) -> str:
+    """Return the name of the type of an array, a struct, a tuple or a number; "" for a type that is not known here."""
+    if isinstance(value, np.ndarray):
+        return array_name(value.dtype, value.ndim, layout_of(value), value.flags.aligned, value.flags.writeable)
+    if isinstance(value, Struct):
+        if value.signature is None:
+            return ""
+        if value.signature not in _structs:
+            _structs[value.signature] = struct_name(type(value), [type_name(part) for part in value])  # type: ignore[attr-defined]
+        return _structs[value.signature]
+    if isinstance(value, tuple):
+        return tuple_name(type(value), [type_name(part) for part in value])
+    return NUMBERS.get(type(value), "")
+
+
+NUMBERS: dict[type, str] = {int: "i", np.int64: "i", float: "d", np.float64: "d", bool: "b", np.bool_: "b"}
+
+
+def layout_of(array: Any) -> str:
+    """Return numba's letter of the order of an array in memory."""
+    if array.flags.c_contiguous:
+        return "C"
+    return "F" if array.flags.f_contiguous else "A"
+
+
+def array_name(dtype: Any, rank: int, layout: str, aligned: bool, writeable: bool) -> str:
+    """Return the name of the type of an array."""
+    return f"A{rank}{np.dtype(dtype).str}{layout}{'' if aligned else 'u'}{'' if writeable else 'r'}"
+
+
+def tuple_name(kind: type, parts: list[str]) -> str:
+    """Return the name of the type of a tuple; a named one by its class."""
+    name = "" if kind is tuple else f"{kind.__module__}.{kind.__qualname__}"
+    return f"{name}({','.join(parts)})" if all(parts) else ""
+
+
+def struct_name(kind: type, parts: list[str]) -> str:
+    """Return the name of the type of a struct; its fields are in a digest, for there are hundreds."""
+    digest = hashlib.sha256(",".join(parts).encode()).hexdigest()[:16]
+    return f"S{kind.__module__}.{kind.__qualname__}.{digest}" if all(parts) else ""
+
 
 FOLDER = PACKAGE / "jit" / "prebuilt_kernels"
 TABLE = "kernels.json"
 OTHERWISE = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")  # kernels are to be other ones
 LEVELS = ("x86_64_v3-linux", "x86_64_v2-linux")  # the best first
-
 Callback = Callable[[str], None]
 
 

@@ -14,9 +14,9 @@ from llvmlite import binding, ir
 from numba import types
 from numba.np.numpy_support import as_dtype
 
-from rtmbs.jit.argument_types import array_name, struct_name, tuple_name
 from rtmbs.jit.dispatch import KERNELS, Dispatcher, InnerDispatcher
 from rtmbs.jit.native_code import FILL, constant_slot, lazy_result, link
+from rtmbs.jit.prebuilt import array_name, struct_name, tuple_name
 from rtmbs.jit.private import cgutils, dumps
 from rtmbs.jit.struct_type import StructType
 
@@ -85,7 +85,7 @@ def unpacked(data: bytes) -> list[Wish]:
 
 
 def name_of(kind: Any) -> str:
-    """Return the name of a type, as ``argument_types.type_name`` finds it from a value; "" for one not known there."""
+    """Return the name of a type, as ``prebuilt.type_name`` finds it from a value; "" for one not known there."""
     if isinstance(kind, types.Array):
         return array_name(as_dtype(kind.dtype), kind.ndim, kind.layout, kind.aligned, kind.mutable)
     if isinstance(kind, StructType):

@@ -2,13 +2,11 @@
 
 from rtmbs.core.names import publish
 from rtmbs.errors import MotionError
-from rtmbs.kinematics.analysis import Analysis
-from rtmbs.kinematics.assembly import AssemblyReport
+from rtmbs.kinematics.analysis import Analysis, Counters, KinematicReport
+from rtmbs.kinematics.assembly import AssemblyReport, ConstraintRank
 from rtmbs.kinematics.continuation import SingularPose
 from rtmbs.kinematics.element_equations import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
-from rtmbs.kinematics.mobility import ConstraintRank
 from rtmbs.kinematics.path_solver import eliminate, least_norm
-from rtmbs.kinematics.result import Counters, KinematicReport
 
 __all__ = [
     "Analysis",

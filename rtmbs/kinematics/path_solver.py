@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.kinematics.assembly import scaled_jacobian
+from rtmbs.kinematics.assembly import rows_to_solve, scaled_jacobian
 from rtmbs.kinematics.coordinates import KinematicSamples
 from rtmbs.kinematics.equations import Programs
-from rtmbs.kinematics.mobility import rows_to_solve
 from rtmbs.kinematics.path_kernel import NOT_CONVERGED, NOT_FINITE, WORN, WORN_AT, march
 from rtmbs.kinematics.path_tables import COUNTS, build_metric, build_scratch, build_tables
 

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.curves import OF_PARAMETER, PARAMETER
-from rtmbs.language.expressions import operand_count
+from rtmbs.language.expressions import OF_PARAMETER, PARAMETER, operand_count
 from rtmbs.language.parse import TIME, WAY_OUT, Argument, Code, Instruction, Name, Number, Size, Source, Statement
 from rtmbs.language.scope import Quantity, Scope
 from rtmbs.model.constraints import BODY_COORDINATES

@@ -19,9 +19,8 @@ from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.document import Analysis, Place
 from rtmbs.language.expressions import Expression, ExpressionRow, Steps
-from rtmbs.language.parse import Argument, Code, Name, Source, Statement
+from rtmbs.language.parse import Argument, Code, Dimension, Name, Source, Statement, dimension_of, written
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
-from rtmbs.language.units import Dimension, dimension_of, written
 from rtmbs.model import PROFILES, Body, Input, Joint, Marker, Model, Profile, Staircase
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}

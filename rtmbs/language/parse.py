@@ -1,18 +1,17 @@
-"""Text of a model file, and its statements as a syntax tree.
+"""Text of a model file with the places of errors, its units, and its statements as a syntax tree.
 
-``parse``: from text to statements, by the grammar of ``grammar.lark``; limits on the size of a text.
-
-An LALR parser reduces the parts of a value from left to right and from the inside to the outside: this is postfix
-order. The actions append one instruction each, so long sums and deep brackets cost neither recursion nor copies.
+``parse`` leads from text to statements, before names have a meaning, by the grammar of ``grammar.lark``. An LALR parser
+reduces the parts of a value from left to right and from the inside to the outside: this is postfix order. The actions
+append one instruction each, so long sums and deep brackets cost neither recursion nor copies.
 
 Reading, checking and refusing a text costs a bounded time and memory for each word, statement, body and operator. The
 limits keep any text within 2 s and 256 MB, unless ``large`` lifts them. Words and signs of other modelling and
-programming languages are refused with the form that a model file has.
-
-Text of a model file with the places of errors, and its statements as a syntax tree, before names have a meaning.
+programming languages are refused with the form that a model file has. A unit has a name, a size in SI units and a
+dimension.
 """
 
 import functools
+import math
 import re
 import threading
 from bisect import bisect_right
@@ -29,7 +28,95 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from rtmbs.core.files import DamagedFile, whole
 from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.document import Analysis, Place
-from rtmbs.language.units import UNITS, compound, further_words
+
+Dimension = tuple[int, int, int]  # powers of metre, kilogram and second; angles have none
+
+
+class Unit(NamedTuple):
+    """A unit."""
+
+    size: float  # in SI
+    dimension: Dimension
+
+
+LENGTH, MASS, DURATION = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+FORCE, NOTHING = (1, 1, -2), (0, 0, 0)
+UNITS = {
+    "m": Unit(1.0, LENGTH),
+    "mm": Unit(1e-3, LENGTH),
+    "cm": Unit(1e-2, LENGTH),
+    "km": Unit(1e3, LENGTH),
+    "um": Unit(1e-6, LENGTH),
+    "inch": Unit(0.0254, LENGTH),
+    "ft": Unit(0.3048, LENGTH),
+    "kg": Unit(1.0, MASS),
+    "g": Unit(1e-3, MASS),
+    "mg": Unit(1e-6, MASS),
+    "t": Unit(1e3, MASS),
+    "lb": Unit(0.45359237, MASS),
+    "s": Unit(1.0, DURATION),
+    "ms": Unit(1e-3, DURATION),
+    "us": Unit(1e-6, DURATION),
+    "min": Unit(60.0, DURATION),
+    "h": Unit(3600.0, DURATION),
+    "Hz": Unit(2.0 * math.pi, (0, 0, -1)),
+    "rpm": Unit(math.pi / 30.0, (0, 0, -1)),
+    "rad": Unit(1.0, NOTHING),
+    "deg": Unit(math.pi / 180.0, NOTHING),
+    "turn": Unit(2.0 * math.pi, NOTHING),
+    "N": Unit(1.0, FORCE),
+    "mN": Unit(1e-3, FORCE),
+    "kN": Unit(1e3, FORCE),
+    "lbf": Unit(4.4482216152605, FORCE),
+    "J": Unit(1.0, (2, 1, -2)),
+    "W": Unit(1.0, (2, 1, -3)),
+    "Pa": Unit(1.0, (-1, 1, -2)),
+}
+QUANTITIES = {  # of mechanics, that products of units are written for
+    (1, 0, -1), (1, 0, -2), (0, 0, -1), (0, 0, -2), FORCE, (2, 1, -2), (2, 1, -3), (1, 1, -1), (-1, 1, -2), (0, 1, -2),
+    (0, 1, -1), (2, 1, -1), (2, 1, 0), (-1, 1, 0), (-2, 1, 0), (-3, 1, 0),
+}  # fmt: skip
+FACTOR = re.compile(r"([*/]?)([^\W\d_]+)(?:\^(-?\d))?")
+
+
+def compound(text: str) -> tuple[Unit | None, str]:
+    """Return the unit that ``text`` such as ``kg*m^2`` means, or None and the word that is no unit."""
+    size, dimension = 1.0, NOTHING
+    if "".join(factor.group() for factor in FACTOR.finditer(text)) != text:
+        return None, text
+    for sign, name, power in FACTOR.findall(text):
+        if name not in UNITS:
+            return None, name
+        n = int(power or 1) * (-1 if sign == "/" else 1)
+        size *= UNITS[name].size ** n
+        dimension = tuple(a + n * b for a, b in zip(dimension, UNITS[name].dimension, strict=True))  # type: ignore[assignment]
+    return Unit(size, dimension), ""
+
+
+def further_words(text: str) -> tuple[str, ...]:
+    """Return the factors of a unit behind its first one, of which constants may be meant: g in ``m*g``.
+
+    There are none behind a slash, with a power, or in the unit of a quantity of mechanics such as ``N*m``.
+    """
+    unit, _ = compound(text)
+    if unit is None or unit.dimension in QUANTITIES:
+        return ()
+    return tuple(name for sign, name, power in FACTOR.findall(text)[1:] if sign == "*" and not power)
+
+
+def dimension_of(text: str) -> Dimension:
+    """Return the dimension of a unit that is known to be one; empty is none."""
+    unit, _ = compound(text)
+    assert unit is not None
+    return unit.dimension
+
+
+def written(dimension: Dimension) -> str:
+    """Return a dimension in words, such as ``in m^2 kg``."""
+    powers = zip(("m", "kg", "s"), dimension, strict=True)
+    powers_text = " ".join(f"{name}^{n}" if n != 1 else name for name, n in powers if n)
+    return f"in {powers_text}" if powers_text else "an angle or a number without a unit"
+
 
 MOST_BYTES = 8_000_000  # of one file
 TIME = "time"  # the name of the time, in small letters
@@ -170,7 +257,6 @@ class Statement(NamedTuple):
 REPEAT = "repeat k (from = 1, to = 5); ... end repeat;"
 CHOICE = "if(TIME < 1, 2, 3)"
 STATEMENT = re.compile(r"\A\s*(?:(?:#|//)[^\n]*\s+|/\*.*?\*/\s*)*([^\W\d]\w*)", re.DOTALL)
-
 WORDS = {  # statements elsewhere
     **dict.fromkeys(("for", "foreach", "while", "loop", "do"), REPEAT),
     **dict.fromkeys(("if", "when", "else"), f"driver NAME (hinge = {CHOICE});"),

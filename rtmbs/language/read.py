@@ -14,6 +14,7 @@ from rtmbs.language.expressions import CONSTANTS, ExpressionProfile
 from rtmbs.language.parse import (
     TIME,
     WAY_OUT,
+    Dimension,
     Name,
     Sheet,
     Size,
@@ -25,11 +26,11 @@ from rtmbs.language.parse import (
     load,
     measure,
     parse,
+    written,
 )
 from rtmbs.language.scope import Quantity, Row
 from rtmbs.language.statements import bodies, drivers, elements  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
-from rtmbs.language.units import Dimension, written
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 

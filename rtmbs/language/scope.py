@@ -18,8 +18,7 @@ from rtmbs.language.expressions import (
     chosen,
     operand_count,
 )
-from rtmbs.language.parse import TIME, Code, Instruction, Name, Number, Source
-from rtmbs.language.units import Dimension
+from rtmbs.language.parse import TIME, Code, Dimension, Instruction, Name, Number, Source
 
 
 class Choice(NamedTuple):

@@ -18,9 +18,8 @@ from lark import Token
 
 from rtmbs.errors import ModelError
 from rtmbs.language.builder import STATEMENTS, callables
-from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.document import Analysis, Document
-from rtmbs.language.expressions import Expression, ExpressionRow, written
+from rtmbs.language.expressions import PARAMETER, CamCurve, Curve, Expression, ExpressionRow, written
 from rtmbs.language.parse import Sheet, Source, is_whole, parse, tokens
 from rtmbs.language.statements.bodies import ANALYSES, CHOICES, FILE, NUMBERS, SHAPES, arguments_of
 from rtmbs.language.statements.elements import TITLES, key_of, spelled

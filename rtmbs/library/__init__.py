@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rtmbs.errors import unknown_name
-from rtmbs.library.benchmarks import andrews, bricard, governor, loop, pendulum, single_joint, top, windows
-from rtmbs.library.driven_pose import drive_pose
+from rtmbs.library.benchmarks import andrews, bricard, drive_pose, governor, loop, pendulum, single_joint, top, windows
 from rtmbs.library.linkages import crank_rocker, driven_fourbar, fourbar, planar_slider_crank, slider_crank
 from rtmbs.model import Model
 

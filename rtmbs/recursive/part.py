@@ -35,8 +35,7 @@ from rtmbs.recursive.recursion import DEPENDENT
 from rtmbs.recursive.reduced_system import lay_border, massless, scratch_of
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import workspace
-from rtmbs.system.components import restricted, select_rows
-from rtmbs.system.origins import no_origins
+from rtmbs.system.components import no_origins, restricted, select_rows
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC, ROTATION, Connectors, Dofs, Tables

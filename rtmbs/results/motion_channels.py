@@ -23,7 +23,7 @@ from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.samples import DofMotion, Evaluation
-from rtmbs.system.origins import WORLD as WORLD_ORIGIN
+from rtmbs.system.components import WORLD as WORLD_ORIGIN
 from rtmbs.system.system import BodyInfo, JointInfo, System
 
 Array = NDArray[np.float64]

@@ -30,7 +30,7 @@ from rtmbs.results.samples import Evaluation, entered_from, one_sample
 from rtmbs.results.self_stress import Basis, LoopGroup, Scalar, combinations, find_basis, loop_groups
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
-from rtmbs.system.origins import WORLD
+from rtmbs.system.components import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import Tables
 from rtmbs.system.topology import CONSTRAINT, KNIFE_EDGE, ROD, ROLLING

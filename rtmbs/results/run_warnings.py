@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.force_channels import swept_contacts, touch_motion
+from rtmbs.results.catalogue import swept_contacts, touch_motion
 from rtmbs.results.motion_channels import body_motion, cross
 from rtmbs.results.sample_kernels import resample_loads
 from rtmbs.results.samples import Evaluation, Samples, select_samples

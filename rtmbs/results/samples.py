@@ -33,7 +33,7 @@ from rtmbs.results.sample_kernels import (
 from rtmbs.semirecursive.force_kernels import call_laws
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
-from rtmbs.system.origins import WORLD
+from rtmbs.system.components import WORLD
 from rtmbs.system.system import System
 from rtmbs.system.tables import GRAVITY_SLOT, Tables
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from rtmbs.numerics.linear.rank import dependence, find_pivots, independent_square, solved, sparse_pivots
 from rtmbs.results.samples import body_numbers, closure_ends
-from rtmbs.system.origins import WORLD
+from rtmbs.system.components import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import PRISMATIC
 from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, KNIFE_EDGE, ROLLING, UnionFind

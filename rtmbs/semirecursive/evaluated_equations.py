@@ -31,9 +31,8 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.semirecursive.touch_begin import rebegin_bristles
 from rtmbs.semirecursive.workspace import Workspace, workspace
-from rtmbs.system.components import ComponentSums
+from rtmbs.system.components import ComponentSums, transport_slides
 from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
-from rtmbs.system.origins import transport_slides
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 from rtmbs.system.tables import Balance, Tables

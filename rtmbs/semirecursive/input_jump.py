@@ -1,11 +1,11 @@
 """Inputs that change between two steps: forces jump, positions and rates stay (METHODS 1.8).
 
 ``follow_inputs`` solves for the accelerations and multipliers of the new inputs. The equations are those of
-``accelerations.py``. They are solved from nothing, so that the answer does not depend on the inputs before. With A = M
+``equations.py``. They are solved from nothing, so that the answer does not depend on the inputs before. With A = M
 + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by algebra: only Phidd is left,
 and each pass leaves 1 / (1 + c s) of Phidd. Passes end where what is left, by the share that they leave, is below the
 rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio of masses: one more pass takes
-the forces that are left over. Where loops hold a direction so softly that the passes are slow, ``accelerations.py``
+the forces that are left over. Where loops hold a direction so softly that the passes are slow, ``equations.py``
 solves instead.
 
 A step needs less: it begins with the accelerations before the change, and its first Newton matrix answers the forces

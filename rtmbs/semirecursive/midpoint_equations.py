@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 class Midpoint:
-    """The equations of one step in momenta; answers ``integrators.base.MomentumEquations``."""
+    """The equations of one step in momenta; answers ``integrators.contract.MomentumEquations``."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations

@@ -58,7 +58,7 @@ def damped_try(tables, lu, work, settings, number, most, alpha, u, old, ws, stat
     """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
 
     A share of a correction is taken when the correction found behind it is shorter (``descends``), otherwise half the
-    share is tried. ``most`` residuals are evaluated. The compiled form of ``integrators.newton_restarts.Damped``.
+    share is tried. ``most`` residuals are evaluated. The compiled form of ``integrators.trapezoidal.Damped``.
     Returns CONVERGED or NOT_CONVERGED.
     """
     start_try(number, settings.h, old, ws, stats)

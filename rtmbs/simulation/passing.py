@@ -11,7 +11,7 @@ import numpy as np
 
 from rtmbs.contact.pairs import TouchLaw
 from rtmbs.model.forces import Kinematics
-from rtmbs.results.force_channels import touch_kinematics
+from rtmbs.results.catalogue import touch_kinematics
 from rtmbs.results.samples import OF_STATE, Evaluation, Samples
 from rtmbs.state import State
 from rtmbs.system.system import ForceInfo, System

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StepError, warn
-from rtmbs.results.force_channels import touch_motion
+from rtmbs.results.catalogue import touch_motion
 from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State

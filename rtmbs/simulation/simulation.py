@@ -28,8 +28,7 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.prepare import StartReport, prepare
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.channel_reader import ChannelReader
-from rtmbs.simulation.controllers import Controller, Controllers, controller_of
-from rtmbs.simulation.inputs import Inputs
+from rtmbs.simulation.inputs import Controller, Controllers, Inputs, controller_of
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
@@ -453,7 +452,7 @@ class Simulation(Keyed, StrictAttributes):
         events, controllers = None, self._controllers
         located = when is not None or self._store.system.rigid
         if located or (controllers is not None and not controllers.on_grid(self._store.present())):
-            from rtmbs.simulation.event_run import EventRun  # as above
+            from rtmbs.simulation.running import EventRun  # as above
 
             events = EventRun(self, when, on_failure, at_most)
         try:

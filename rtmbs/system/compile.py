@@ -31,14 +31,13 @@ from rtmbs.system.closure_tables import (
     tabulate_closures,
     tabulate_couplers,
 )
-from rtmbs.system.components import find_balance, no_balance
+from rtmbs.system.components import find_balance, no_balance, no_origins, with_origins
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
 from rtmbs.system.contact_tables import build_contact_sets, build_contacts, tabulate_contacts
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.law_tables import LawTables, build_laws
-from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info

@@ -63,7 +63,7 @@ class Dofs(NamedTuple):
 
 @struct
 class Origins(NamedTuple):
-    """Points o about which parts of a mechanism are evaluated; ground's row -2-k has r = -o (``system.origins``)."""
+    """Points o about which parts of a mechanism are evaluated; ground's row -2-k has r = -o (``system.components``)."""
 
     row: Array  # (n,) int64: row of ground that the dof's part sees; -1 from the global origin
     fixed: Array  # (g, 3) where the part stands while its slides are zero [m]

@@ -21,7 +21,7 @@ from rtmbs.dae import (
 from rtmbs.dae.contract import Motion
 from rtmbs.dae.multistep import backward_difference, uneven_adams, uneven_backward_difference
 from rtmbs.dae.newmark import AlphaFamily
-from rtmbs.dae.step_control import StepControl, Tolerances
+from rtmbs.dae.newton import StepControl, Tolerances
 from rtmbs.errors import InputError
 from rtmbs.formulations import FunctionSystem
 from rtmbs.methods import Capability, capabilities_of

@@ -8,8 +8,8 @@ import pytest
 import rtmbs
 from rtmbs.ad.program import evaluate, memory_of
 from rtmbs.errors import InputError
+from rtmbs.export.channels import recorded_signals
 from rtmbs.export.signal_kernels import SPREAD, UNIT
-from rtmbs.export.time_functions import recorded_signals
 from rtmbs.library import build
 from tests.export.test_native_library import run_both
 

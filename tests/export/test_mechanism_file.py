@@ -9,7 +9,7 @@ import pytest
 
 import rtmbs.export
 from bench.native_host import Mechanism
-from rtmbs.export.mechanism_file import COUNTED, FORMAT, HEADER, MAGIC, WORD, checksum, layout_digest, leaves
+from rtmbs.export.instance import COUNTED, FORMAT, HEADER, MAGIC, WORD, checksum, layout_digest, leaves
 from rtmbs.export.packages import exported
 from rtmbs.library import build
 

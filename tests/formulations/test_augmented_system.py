@@ -20,7 +20,7 @@ from rtmbs.formulations import (
     ReferencePointCoordinates,
 )
 from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
-from rtmbs.formulations.terms import SparseForms
+from rtmbs.formulations.contract import SparseForms
 from rtmbs.numerics.linear.least_change import KKTSolver
 from rtmbs.numerics.linear.solver import DenseSolver
 from rtmbs.numerics.linear.sparse_solver import SparseSolver

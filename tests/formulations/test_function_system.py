@@ -10,7 +10,7 @@ from rtmbs.ad import DerivativeError
 from rtmbs.dae import IDA, SolveIVP, integrate
 from rtmbs.dae.contract import Motion
 from rtmbs.dae.dynamics import derivative, linearised
-from rtmbs.dae.first_order import FirstOrderMotion
+from rtmbs.dae.runs import FirstOrderMotion
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, FormulationError, FunctionSystem, Partitioning, check_system, consistent_state
 from rtmbs.formulations.contract import SystemWrapper

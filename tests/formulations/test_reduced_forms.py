@@ -5,9 +5,9 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, SVD, FormulationError, NullSpace
+from rtmbs.formulations.contract import jacobian_rate, terms_at
 from rtmbs.formulations.function_system import pendulum
 from rtmbs.formulations.null_space import gram_schmidt
-from rtmbs.formulations.terms import jacobian_rate, terms_at
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 
 

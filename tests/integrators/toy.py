@@ -1,4 +1,4 @@
-"""Equations that answer ``integrators.base.Equations`` in plain NumPy, and know no more of rtmbs than that."""
+"""Equations that answer ``integrators.contract.Equations`` in plain NumPy, and know no more of rtmbs than that."""
 
 import numpy as np
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from numba.core import config
 
-from rtmbs.jit import kernel_cache
+from rtmbs.jit import dispatch as kernel_cache
 from rtmbs.jit.cache_folder import PACKAGE
 from rtmbs.jit.compiled import kernel
-from rtmbs.jit.kernel_cache import HEAD, SUM, KernelCache, stamp_of, unwrapped, wrapped, write
+from rtmbs.jit.dispatch import HEAD, SUM, KernelCache, stamp_of, unwrapped, wrapped, write
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 

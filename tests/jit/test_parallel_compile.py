@@ -10,7 +10,7 @@ import pytest
 from numba.core import config
 
 from rtmbs.commands import warmup
-from rtmbs.jit import parallel_compile as apart
+from rtmbs.jit import compile_progress as apart
 from rtmbs.jit.cache_folder import CachePlace
 from rtmbs.jit.compile_progress import Compilations
 from rtmbs.semirecursive.step import march
@@ -61,7 +61,7 @@ def test_workers_end_with_an_interrupted_program(monkeypatch):
 
 
 def test_a_worker_ends_when_its_parent_is_gone():
-    code = "from rtmbs.jit.parallel_compile import run_worker; import time; run_worker({'-': lambda: time.sleep(3600)})"
+    code = "from rtmbs.jit.compile_progress import run_worker; import time; run_worker({'-': lambda: time.sleep(3600)})"
     worker = subprocess.Popen([*python(code), "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(0.5)
     assert worker.poll() is None

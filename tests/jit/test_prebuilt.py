@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from rtmbs.integrators.newton import contraction_rate, scaled_norm
-from rtmbs.jit.argument_types import type_name
+from rtmbs.jit.prebuilt import type_name
 from rtmbs.jit.prebuilt_code import letters_of, name_of, packed
 from tests.jit.test_struct import example
 from tests.patience import LONGEST

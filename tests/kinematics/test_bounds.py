@@ -6,7 +6,7 @@ from bench.measures import driven as m
 from rtmbs import Fixed, Model, Prismatic, Revolute, Spherical
 from rtmbs.errors import InputError, StartError
 from rtmbs.kinematics import Analysis, MotionError, coordinates
-from rtmbs.kinematics.mobility import DENSE
+from rtmbs.kinematics.assembly import DENSE
 
 
 def test_more_times_than_the_memory_holds_are_refused(monkeypatch):

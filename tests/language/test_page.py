@@ -10,9 +10,9 @@ from rtmbs import Simulation
 from rtmbs.language import build, format, parse, write
 from rtmbs.language.builder import STATEMENTS, callables
 from rtmbs.language.expressions import FUNCTIONS, PAIRS
+from rtmbs.language.parse import UNITS
 from rtmbs.language.statements.bodies import CHOICES, NUMBERS
 from rtmbs.language.statements.elements import CLASSES
-from rtmbs.language.units import UNITS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 WHOLE = re.findall(r"```mks\n(.*?)```", PAGE, re.DOTALL)

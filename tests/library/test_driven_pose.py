@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from rtmbs.errors import InputError, ModelError, UnknownNameError
 from rtmbs.library import drive_pose
-from rtmbs.library.driven_pose import angles_of
+from rtmbs.library.benchmarks import angles_of
 
 BASIS = Rotation.from_rotvec((0.7, -0.4, 1.1)).as_matrix()  # skew to the world
 STANCE = Rotation.from_rotvec((0.2, 0.5, -0.3)).as_matrix()  # of the body at the reference pose

@@ -7,7 +7,7 @@ import rtmbs
 from bench.measures.threaded_ranks import on_ranks
 from rtmbs.formulations import JointCoordinates
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.terms import terms_at
+from rtmbs.formulations.contract import terms_at
 from rtmbs.recursive.motion import Alone, RankSteps, run
 from tests.recursive.machines import branched, start_of
 

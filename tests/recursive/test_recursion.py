@@ -8,7 +8,7 @@ from bench.campaigns.recursion import EXACT, SAME, compared
 from bench.measures.two_chains import T, state_of, two_chains
 from rtmbs.formulations import Baumgarte, FormulationError, JointCoordinates, Recursive, consistent_state
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.terms import terms_at
+from rtmbs.formulations.contract import terms_at
 from rtmbs.recursive import page
 from tests.contracts.machines import closed_model
 

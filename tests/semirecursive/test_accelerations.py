@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StartError
-from rtmbs.semirecursive.accelerations import first_accelerations
+from rtmbs.semirecursive.equations import first_accelerations
 from rtmbs.semirecursive.start.prepare import consistent_rates
 from rtmbs.semirecursive.start.rank import effective_masses
 from tests.semirecursive.start.cases import MODELS, bar, closed_pose, dense_loops, fourbar, system_of

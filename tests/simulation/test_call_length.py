@@ -12,7 +12,7 @@ from tests.cases import quick
 from tests.contracts.machines import beside, everything
 from tests.simulation.test_extrapolated_run import two_springs
 
-KERNELS = ("steps", "explicit", "midpoint", "trbdf2", "extrapolation")  # files that bound their calls
+KERNELS = ("steps", "calls")  # files that bound their calls
 WHOLE, SHORT = 1e3, 0.0  # [s] a call takes all of its steps, and one
 H, T = 1e-3, 0.05
 METHODS = PenaltyTrapezoidal, TRBDF2, VariationalMidpoint

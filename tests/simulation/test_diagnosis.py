@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import StepError
 from rtmbs.library.force_laws import stribeck_friction
-from rtmbs.semirecursive.diagnosis import out_of_range, stiffness
+from rtmbs.semirecursive.equations import out_of_range, stiffness
 from tests.semirecursive.start.cases import parallelogram
 
 X = (1.0, 0.0, 0.0)

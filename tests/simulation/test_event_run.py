@@ -10,7 +10,7 @@ import rtmbs
 from rtmbs import Event, EventError, Every, Simulation, library
 from rtmbs.errors import BusyError, InputError
 from rtmbs.methods import Capability
-from rtmbs.simulation import event_run
+from rtmbs.simulation import running
 from tests.simulation.falling import HEIGHT, G, falling
 from tests.test_faults import FAULTS, events, raised_at
 
@@ -82,7 +82,7 @@ def test_a_ball_bounces_and_comes_to_rest_with_one_sentence():
 
 
 def test_a_run_of_ever_more_events_within_a_step_ends(monkeypatch):
-    monkeypatch.setattr(event_run, "MOST_INSTANTS", 5)
+    monkeypatch.setattr(running, "MOST_INSTANTS", 5)
     sim = falling()
     next_time = [0.0105]
 

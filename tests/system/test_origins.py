@@ -7,8 +7,7 @@ import rtmbs
 from rtmbs.library.linkages import add_bar
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.workspace import workspace
-from rtmbs.system.components import restricted
-from rtmbs.system.origins import WORLD, with_origins
+from rtmbs.system.components import WORLD, restricted, with_origins
 from tests.mechanisms import random_motion, random_tables
 
 FAR = np.array([3.0, -2.0, 1.0]) * 2.0**21  # [m] about 7,800 km

@@ -8,8 +8,7 @@ import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.builder import Arguments, ModelBuilder, callables, component, model_value, statement
-from rtmbs.language.curves import PARAMETER, CamCurve, Curve
-from rtmbs.language.expressions import Expression, ExpressionProfile
+from rtmbs.language.expressions import PARAMETER, CamCurve, Curve, Expression, ExpressionProfile
 from rtmbs.language.parse import Name
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.statements.bodies import turn

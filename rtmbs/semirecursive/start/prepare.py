@@ -12,8 +12,7 @@ from rtmbs.errors import LISTED, StartError
 from rtmbs.integrators.contract import Method
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.semirecursive.accelerations import allowed_violation, equation_residuals, violation_terms
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.equations import SemiRecursiveEquations, allowed_violation, equation_residuals, violation_terms
 from rtmbs.semirecursive.locks import close_contacts, hold_pose, open_locks
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.start.assembly import Assembly

@@ -18,8 +18,7 @@ from rtmbs.integrators.contract import Method
 from rtmbs.numerics.linear.rank import SMALL, banded, equilibrate_entries, independent_rows_of_dense
 from rtmbs.numerics.linear.rank import independent_rows as rows_above
 from rtmbs.numerics.linear.sparse_solver import SelectedInverse
-from rtmbs.semirecursive.accelerations import factor_weights, first_accelerations
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.equations import SemiRecursiveEquations, factor_weights, first_accelerations
 from rtmbs.semirecursive.loop_jacobian import RELATIVE, Group, LoopJacobian, closure_points, loop_jacobian, noise_of
 from rtmbs.semirecursive.start.assembly import Assembly, check_closed
 from rtmbs.semirecursive.start.nearest import CLOSED, LARGEST, RANK, REFUSED, scaled_entries, worst_of

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, warn
 from rtmbs.kinematics import Analysis
+from rtmbs.kinematics.analysis import Bodies, KinematicReport, joint_sources
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.element_equations import Cosined, PointOnCurve
-from rtmbs.kinematics.result import Bodies, KinematicReport, joint_sources
 from rtmbs.model import Floating, Model, Wrench
 from rtmbs.model.body import GROUND
 from rtmbs.numerics.rotations.quaternions import world_rates

@@ -14,8 +14,7 @@ from rtmbs.contact.switched import refuse_rigid
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.catalogue import run_result
-from rtmbs.results.force_channels import driven_distances
+from rtmbs.results.catalogue import driven_distances, run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Evaluation, Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

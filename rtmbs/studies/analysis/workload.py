@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.numerics.linear.solver import refuses_unfactorised
-from rtmbs.results.catalogue import run_result
+from rtmbs.results.catalogue import joint_force, run_result
 from rtmbs.results.channel import WRENCH
-from rtmbs.results.force_channels import joint_force
 from rtmbs.results.motion_channels import body_motion, cross, dot
 from rtmbs.results.reactions import (
     closure_point,

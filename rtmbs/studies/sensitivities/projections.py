@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.passes import add_correction
-from rtmbs.studies.sensitivities.python_laws import Ways, kinds_of
+from rtmbs.studies.sensitivities.page_terms import Ways, kinds_of
 from rtmbs.studies.sensitivities.saddles import Entries, entries_of, solved
 from rtmbs.studies.sensitivities.step_tape import SOFT, XP, JacobianProgram, StepTape, VectorLayout, page_terms
 

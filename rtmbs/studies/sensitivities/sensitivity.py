@@ -31,11 +31,10 @@ from rtmbs.results.samples import one_sample
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.report import MEANT, Report, numbers, rows, wrong_argument
-from rtmbs.studies.sensitivities.channels import Channels, Direction
+from rtmbs.studies.sensitivities.channels import Channels, CheckpointedRun, Cost, Direction, RecordedCost, read_run
 from rtmbs.studies.sensitivities.initial_state import FirstChange, StartEquations
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointTape
 from rtmbs.studies.sensitivities.parameters import SensitivityParameters, checked_values, parameters_of
-from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
 from rtmbs.studies.sensitivities.step_solver import evaluate_back, sweep_forward
 from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps, largest

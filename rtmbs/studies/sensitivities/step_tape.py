@@ -30,7 +30,7 @@ from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_elements import state_count
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.sensitivities import page_terms as untyped_page_terms
-from rtmbs.studies.sensitivities.python_laws import PythonLaws, Ways
+from rtmbs.studies.sensitivities.page_terms import PythonLaws, Ways
 from rtmbs.studies.sensitivities.variations import Variations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables

@@ -21,8 +21,8 @@ from rtmbs.numerics.rotations.quaternions import turn_between
 from rtmbs.results.samples import OF_STATE, Samples, select_samples
 from rtmbs.simulation.observers.observer import Observer, Watched
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointImpulses, MidpointTape
+from rtmbs.studies.sensitivities.page_terms import kinds_of
 from rtmbs.studies.sensitivities.projections import Ends, Projections
-from rtmbs.studies.sensitivities.python_laws import kinds_of
 from rtmbs.studies.sensitivities.saddles import PASSES_TAKEN, saddle
 from rtmbs.studies.sensitivities.step_solver import (
     AT,

@@ -30,7 +30,7 @@ from rtmbs.results.channel import component_of
 from rtmbs.results.result import Result
 from rtmbs.results.tables import read_table
 from rtmbs.studies.sweeps.designs import ERROR, RUN, Column
-from rtmbs.studies.sweeps.task import RunRow, RunRows
+from rtmbs.studies.sweeps.engines import RunRow, RunRows
 
 PARQUET, CSV = ".parquet", ".csv"
 ENDINGS = (PARQUET, CSV)

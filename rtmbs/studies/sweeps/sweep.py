@@ -38,9 +38,18 @@ from rtmbs.studies.sweeps.designs import (
     design_of,
     read_parameters,
 )
-from rtmbs.studies.sweeps.engines import Chunks, Engine, Processes, Serial, make_all_runs, with_functions_by_value
+from rtmbs.studies.sweeps.engines import (
+    LEAST_TIMEOUT,
+    MOST_TIMEOUT,
+    Chunks,
+    Engine,
+    Processes,
+    Serial,
+    Task,
+    make_all_runs,
+    with_functions_by_value,
+)
 from rtmbs.studies.sweeps.result import Folder, RowTable, SweepResult, readings
-from rtmbs.studies.sweeps.task import LEAST, MOST, Task
 from rtmbs.system.user_functions import identity
 
 
@@ -150,8 +159,10 @@ def with_memory_bound(engine: Any, timeout: Any, memory: Any) -> Any:
     """Return the engine with a bound of memory; InputError for a bound that it cannot keep."""
     if timeout is not None:
         positive(timeout=timeout)
-        if not LEAST <= timeout <= MOST:
-            raise InputError(f"timeout is {shown(timeout)}; it must lie between {LEAST:g} and {MOST:g} s")
+        if not LEAST_TIMEOUT <= timeout <= MOST_TIMEOUT:
+            raise InputError(
+                f"timeout is {shown(timeout)}; it must lie between {LEAST_TIMEOUT:g} and {MOST_TIMEOUT:g} s"
+            )
         if isinstance(engine, Serial):
             raise InputError("Serial() makes the runs in this process, which no timeout can end; take Processes(1)")
     if memory is None:

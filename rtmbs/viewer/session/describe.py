@@ -17,7 +17,7 @@ from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
 from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
-from rtmbs.results.force_channels import rigid_points
+from rtmbs.results.catalogue import rigid_points
 from rtmbs.results.reactions import contact_names, rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names

@@ -26,7 +26,7 @@ from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.observers.observer import Job, WriterThread
 from rtmbs.state import MEMORY, State
-from rtmbs.system.origins import WORLD
+from rtmbs.system.components import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.session.disk_head import NAME, RUN_PREFIX, Head, Places, read_head, write_head

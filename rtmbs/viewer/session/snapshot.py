@@ -23,7 +23,7 @@ from rtmbs.simulation.observers import At, Every, Observer
 from rtmbs.simulation.observers.meters import VIOLATIONS
 from rtmbs.simulation.observers.observer import Watched
 from rtmbs.state import State
-from rtmbs.system.origins import WORLD
+from rtmbs.system.components import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.description import SceneDescription

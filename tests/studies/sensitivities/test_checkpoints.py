@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.results.samples import OF_STATE
-from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun
+from rtmbs.studies.sensitivities.channels import CheckpointedRun
 from rtmbs.studies.sensitivities.sensitivity import private_simulation
 from tests.studies.sensitivities.cases import error, sprung_rocker
 

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rtmbs.studies.sweeps.engines import DIED, MOST, Chunks, Crew, CrewError, make_all_runs
-from rtmbs.studies.sweeps.task import RunRow, RunRows
+from rtmbs.studies.sweeps.engines import DIED, MOST, Chunks, Crew, CrewError, RunRow, RunRows, make_all_runs
 
 
 class Mortal(Executor):
