@@ -214,12 +214,12 @@ class SeatProgram(NamedTuple):
     """One function of each structure in one program, whose lanes are for those functions that are asked for."""
 
     program: Program  # sizes: independents and parameters of all functions, and slots
-    kind: Array  # (functions,) int64: structure of each
-    slot: Array  # (functions,) int64: where its constants begin in the memory (slots, 8)
-    pointer: Array  # (functions + 1, 3) int64: its first constant, row of ``given`` and row of ``found``
+    kind: Integers  # (functions,) int64: structure of each
+    slot: Integers  # (functions,) int64: where its constants begin in the memory (slots, 8)
+    pointer: Integers  # (functions + 1, 3) int64: its first constant, row of ``given`` and row of ``found``
     constants: Array  # (constants,) of all functions
-    given: Array  # (g, 2) int64: slot, and place among independents, then parameters
-    found: Array  # (m, 2) int64: slot, and place among outputs
+    given: Integers  # (g, 2) int64: slot, and place among independents, then parameters
+    found: Integers  # (m, 2) int64: slot, and place among outputs
 
 
 class Member(NamedTuple):
