@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.ad import no_lanes
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
@@ -16,7 +15,7 @@ from rtmbs.system.components import no_balance, no_origins, with_origins
 from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.contact_tables import no_contact_sets, no_contacts
 from rtmbs.system.dof_layout import elements_of
-from rtmbs.system.law_tables import WIDTH, no_program
+from rtmbs.system.law_tables import WIDTH, no_lane_program, no_program, no_seat_program
 from rtmbs.system.pattern import no_condensed, no_interfaces
 from rtmbs.system.tables import (
     DISTANCE,
@@ -83,8 +82,8 @@ def no_laws():
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
     counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
     return Laws(
-        no_program(), no_lanes(no_program()), no_lanes(no_program()), integers, integers, frames, frames, wrench_entry,
-        integers, inputs,
+        no_program(), no_lane_program(), no_lane_program(), no_seat_program(), integers, integers, frames, frames,
+        wrench_entry, integers, inputs,
         force_entry, counts, block, integers,
     )  # fmt: skip
 

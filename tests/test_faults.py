@@ -550,6 +550,7 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
+    "simulation/observers/recorder.py: with_some": "every turn halves the samples, and these are finite",
     "simulation/passing.py: bound": "every turn goes one dof up in a tree of dofs",
     "ad/derivative_tapes.py: sparing": "every turn has twice the room, and vertices are finite",
     "ad/vertex_elimination.py: leaves_no_more": "every turn goes one edge on in those of a vertex",

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad import no_lanes, no_seats
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
 from rtmbs.core.bounds import BEYOND
@@ -27,7 +26,7 @@ from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.numerics.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
 from rtmbs.system.contact_tables import no_contact_sets
-from rtmbs.system.law_tables import kept_states, no_program, state_dofs
+from rtmbs.system.law_tables import kept_states, no_lane_program, no_seat_program, state_dofs
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Array, Integers, Mask, Signal, System, once_per_system
 from rtmbs.system.tables import (
@@ -567,9 +566,9 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
     wrenches, forces = laws.wrench_entry[wrench_entry], laws.force_entry[force_entry]
     return Laws(
         program=program,
-        lanes=no_lanes(no_program()),
-        rates=no_lanes(no_program()),
-        begins=no_seats(no_program()),
+        lanes=no_lane_program(),
+        rates=no_lane_program(),
+        begins=no_seat_program(),
         slot=laws.slot[parameters],
         connector=number[laws.connector[between]],
         frame_a=laws.frame_a[between],

@@ -10,6 +10,7 @@ all pairs of a path are in the pattern from the first such change on (``unconden
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,11 +72,11 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     dofs = {law.force.name: joint_dofs(law, layout) for law in joints}
     states = state_tables(frames, joints)
     tape = one_tape(recorded) if recorded else None
-    lanes = side_by_side(recorded) if len(recorded) > 1 else no_lanes(no_program())
+    lanes = side_by_side(recorded) if len(recorded) > 1 else no_lane_program()
     tables = Laws(
         program=no_program() if tape is None else lowered(tape),
         lanes=lanes,
-        rates=rates_side_by_side(recorded) if len(lanes.lanes) else no_lanes(no_program()),
+        rates=rates_side_by_side(recorded) if len(lanes.lanes) else no_lane_program(),
         begins=rates_in_seats(recorded),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
         connector=integers(own),
@@ -241,13 +242,13 @@ def rates_side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
     """
     members, n, k = members_of(laws)
     found = [rates_of(law, member) for law, member in zip(laws, members, strict=True) if law.function.states]
-    return lane_program(found, n, k) if found else no_lanes(no_program())
+    return lane_program(found, n, k) if found else no_lane_program()
 
 
 def rates_in_seats(laws: list[BuiltLaw]) -> SeatProgram:
     """Return the same program for contacts of shapes, of which few begin at a time."""
     if not any(begins(law) for law in laws):
-        return no_seats(no_program())
+        return no_seat_program()
     members, n, k = members_of(laws)
     found = [rates_of(law, member) for law, member in zip(laws, members, strict=True) if begins(law)]
     return seat_program(found, n, k)
@@ -284,11 +285,24 @@ def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:
     return a
 
 
+@cache
 def no_program() -> Program:
-    """Return the program of a model without recorded laws; making one would load the recorder's kernels."""
+    """Return the program of a model without recorded laws, one for all; the recorder's kernels are not loaded."""
     integers = [np.zeros(0, np.int32) for _ in range(4)]
     code, output = np.zeros(0, np.uint32), np.zeros(0, np.int32)
     return Program(*integers, np.zeros(0, np.int64), code, output, np.zeros(0), np.zeros(3, np.int64))
+
+
+@cache
+def no_lane_program() -> LaneProgram:
+    """Return the program in lanes of a model without recorded laws; all Systems share it, and its layout."""
+    return no_lanes(no_program())
+
+
+@cache
+def no_seat_program() -> SeatProgram:
+    """Return the program of contacts that begin of a model without such; all Systems share it, and its layout."""
+    return no_seats(no_program())
 
 
 def wrench_entries(frames: list[BuiltLaw]) -> Integers:

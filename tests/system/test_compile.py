@@ -201,8 +201,8 @@ def test_places_in_the_matrix_are_those_of_the_same_entry_everywhere(seed):
 def test_tables_are_contiguous_and_of_two_types_only(seed):
     for system in (compiled(seed)[1], single("Revolute").compile()):
         laws = system.tables.laws
-        lanes, rates = (part._replace(program=()) for part in (laws.lanes, laws.rates))
-        laws = laws._replace(program=(), lanes=lanes, rates=rates)
+        lanes, rates, begins = (part._replace(program=()) for part in (laws.lanes, laws.rates, laws.begins))
+        laws = laws._replace(program=(), lanes=lanes, rates=rates, begins=begins)
         conditions = system.tables.conditions._replace(program=())
         for array in arrays(system.tables._replace(laws=laws, conditions=conditions)):
             assert array.flags.c_contiguous

@@ -259,7 +259,7 @@ static const char *check_sets(M it, const sizes *s) {
     SHAPE1(L_tables_sets_pair_pointer, 1); RANGE(L_tables_sets_pair_pointer, 0, 0);
     SHAPE1(L_tables_sets_slot, 0); SHAPE1(L_tables_sets_friction, 0); SHAPE2(L_tables_sets_law, 0, 9);
     SHAPE1(L_tables_sets_first, 1); RANGE(L_tables_sets_first, 0, 0);
-    WANT(L_ws_touch, E(L_ws_touch) == 0); SHAPE2(L_ws_touching, 0, 2); SHAPE1(L_ws_set_share, 3);
+    WANT(L_ws_touch, E(L_ws_touch) == 0); WANT(L_ws_begin_pair, E(L_ws_begin_pair) == 0); SHAPE2(L_ws_touching, 0, 2); SHAPE1(L_ws_set_share, 3);
     SHAPE2(L_ws_set_wrench, 0, 6); SHAPE2(L_ws_set_motion, 0, 12); SHAPE1(L_ws_set_force, 0);
     SHAPE2(L_ws_krylov, 0, s->n); SHAPE2(L_ws_hessenberg, 0, 0);
     return NULL;
@@ -318,7 +318,7 @@ static const char *check_laws(M it, const sizes *s) {
         if (!sizes_ok || b[0] < 0 || b[0] + k > ns || b[4] < 0 || b[4] + looks > inputs) FAIL(L_tables_laws_state_block);
         if (b[6] < 0 || b[6] + acts * k + k * looks + k * k > slopes) FAIL(L_tables_laws_state_block);
         if (law < -1 || law >= nk || (law >= 0 && (acts != 6 || looks != 18))) FAIL(L_tables_laws_state_block);
-        if (b[10] < 0 || b[10] > 1) FAIL(L_tables_laws_state_block);
+        if (b[10] < 0 || b[10] > E(L_tables_laws_begins_kind)) FAIL(L_tables_laws_state_block);
         begins |= b[10];
         if (b[9] < 0 || nf + b[8] < 0 || nf + b[8] + b[9] > nf) FAIL(L_tables_laws_state_block);
         if (law < 0 && (force < 0 || force + acts > no || b[4] < 18 * nk)) FAIL(L_tables_laws_state_block);
@@ -401,6 +401,45 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
     }
 CHECK_LANES(lanes, lanes)
 CHECK_LANES(rates, rates)
+
+/* The program of contacts that begin: each takes a lane when it begins. Laws are checked before. */
+static const char *check_law_begins(M it) {
+    int64_t slots = E(L_ws_begin_lanes), functions = E(L_tables_laws_begins_kind), runs = E(L_ws_begin_used);
+    int64_t given = E(L_tables_laws_begins_given), found = E(L_tables_laws_begins_found);
+    WANT(L_ws_begin_lanes, EXTENT(it, L_ws_begin_lanes, 1) == 8);
+    SHAPE1(L_ws_begin_seat, functions); RANGE(L_ws_begin_seat, -1, 7); RANGE(L_ws_begin_used, 0, 8);
+    SHAPE1(L_tables_laws_begins_slot, functions); SHAPE2(L_tables_laws_begins_pointer, functions + 1, 3);
+    SHAPE2(L_tables_laws_begins_given, given, 2); SHAPE2(L_tables_laws_begins_found, found, 2);
+    SUB(check_memory(it, L_tables_laws_begins_program_operation, L_ws_begin_lanes, given));
+    SHAPE1(L_tables_laws_begins_program_operation, runs);
+    if (functions == 0) { WANT(L_ws_begin_used, runs == 0); return NULL; }
+    SUB(check_program(it, L_tables_laws_begins_program_operation, L_ws_begin_lanes, 0, 0,
+                      E(L_tables_laws_begins_program_output)));
+    int64_t n = INTEGERS(it, L_tables_laws_begins_program_sizes)[0];
+    WANT(L_tables_laws_begins_program_sizes, n >= 0 && n <= E(L_ws_law_number));
+    const int64_t *pointer = INTEGERS(it, L_tables_laws_begins_pointer), *slot = INTEGERS(it, L_tables_laws_begins_slot);
+    int64_t ends[3] = {E(L_tables_laws_begins_constants), given, found};
+    for (int64_t j = 0; j < 3; j++) {
+        if (pointer[j] != 0 || pointer[3 * functions + j] != ends[j]) FAIL(L_tables_laws_begins_pointer);
+        for (int64_t f = 0; f < functions; f++)
+            if (pointer[3 * f + j] > pointer[3 * f + 3 + j]) FAIL(L_tables_laws_begins_pointer);
+    }
+    for (int64_t f = 0; f < functions; f++)
+        if (slot[f] < 0 || slot[f] > slots - (pointer[3 * f + 3] - pointer[3 * f])) FAIL(L_tables_laws_begins_slot);
+    WANT(L_tables_laws_begins_given, column(it, L_tables_laws_begins_given, 0, 0, slots - 1) &&
+         column(it, L_tables_laws_begins_given, 1, 0, n + E(L_tables_laws_slot) - 1));
+    WANT(L_tables_laws_begins_found, column(it, L_tables_laws_begins_found, 0, 0, slots - 1));
+    const int64_t *block = INTEGERS(it, L_tables_laws_state_block), *place = INTEGERS(it, L_tables_laws_begins_found);
+    int64_t outputs = E(L_ws_law_output), first = outputs - E(L_tables_laws_state_place);
+    for (int64_t r = 0; r < E(L_tables_laws_state_block); r++, block += 11) {
+        if (block[10] == 0) continue;
+        const int64_t *own = pointer + 3 * (block[10] - 1) + 2; /* its rates, then its slopes */
+        if (own[3] - own[0] < block[1]) FAIL(L_tables_laws_begins_pointer);
+        for (int64_t i = own[0] + block[1]; i < own[3]; i++)
+            if (place[2 * i + 1] < first || place[2 * i + 1] >= outputs) FAIL(L_tables_laws_begins_found);
+    }
+    return NULL;
+}
 
 enum { FIRST, WIDTH, REST, UPPER, LOWER, LIST, REMAINDER, STRIDE, PARENT, KEPT, SAME, STARTS, INHERITS, COLUMNS };
 
@@ -578,7 +617,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     SUB(check_memory(it, L_tables_conditions_program_operation, L_ws_pose_memory, E(L_ws_pose_input) + E(L_tables_conditions_slot)));
     SUB(check_memory(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number) + E(L_tables_laws_slot)));
     SUB(check_memory(it, L_signals_program_operation, L_signals_memory, 1 + E(L_signals_parameter)));
-    SUB(check_law_lanes(it)); SUB(check_law_rates(it));
+    SUB(check_law_lanes(it)); SUB(check_law_rates(it)); SUB(check_law_begins(it));
     SUB(check_signals(it, &s));
     return NULL;
 }
