@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from rtmbs.drive.controls import GamePad
 from rtmbs.drive.origin import DriveOrigin
-from rtmbs.drive.person import write_script
+from rtmbs.drive.person import GamePad, write_script
 from rtmbs.viewer.qt.application import application, collected_here, ended_by_interrupt
 from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Play
-from rtmbs.viewer.session.process_connection import ProcessConnection
+from rtmbs.viewer.session.worker import ProcessConnection
 
 
 def drive(origin: DriveOrigin, *, pad: bool = False, theme: str = "white", record: str | Path | None = None) -> int:

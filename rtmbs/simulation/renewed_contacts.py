@@ -32,13 +32,13 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
     """
     found: list[RenewedContacts] = []
     if system.forces and any(info.contact is not None for info in system.forces.values()):
-        from rtmbs.simulation.convex_contacts import convex_contacts_of
+        from rtmbs.simulation.contact_pairs import convex_contacts_of
 
         if (patches := convex_contacts_of(system)) is not None:
             found.append(patches)
     check_renewed(system, method)
     if system.contact_sets:
-        from rtmbs.simulation.contact_sets import SetPairs
+        from rtmbs.simulation.contact_pairs import SetPairs
 
         found.append(SetPairs(system))
     return tuple(found)
@@ -47,7 +47,7 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
 def check_renewed(system: System, method: Any) -> None:
     """Raise InputError for a method whose steps have no tangent of contact sets, where a System has some."""
     if system.contact_sets:
-        from rtmbs.simulation.contact_sets import check_method
+        from rtmbs.simulation.contact_pairs import check_method
 
         check_method(system, method)
 
@@ -109,7 +109,7 @@ def warn_of_overlaps(sim: Any) -> None:
         if energy > most:
             worst, most, depth = info.name, energy, deep
     for g, name in enumerate(system.contact_sets):
-        from rtmbs.simulation.contact_sets import touching_at
+        from rtmbs.simulation.contact_pairs import touching_at
 
         deep = float(touching_at(sim.equations, state, g).penetrations.max(initial=0.0))
         stiffness, exponent = sim.equations.tables.sets.law[g, :2].tolist()

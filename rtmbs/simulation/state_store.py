@@ -31,8 +31,7 @@ from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
 from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
 from rtmbs.simulation.set_coordinate import check_written_positions, drag_body, rest_at, set_motion
-from rtmbs.simulation.state_rows import MOTION, copied, kernel_arrays, motion_arrays, state_pair
-from rtmbs.state import Before, State, check_time, remembered
+from rtmbs.state import MOTION, Before, State, check_time, copied, kernel_arrays, motion_arrays, remembered, state_pair
 from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System

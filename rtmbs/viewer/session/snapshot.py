@@ -42,9 +42,9 @@ from rtmbs.viewer.scene.frame import (
     T,
 )
 from rtmbs.viewer.scene.shapes import outline
-from rtmbs.viewer.session.channels import Inspection, LiveChannels
 from rtmbs.viewer.session.describe import CHOICES, contact_descriptions
 from rtmbs.viewer.session.history import Moment
+from rtmbs.viewer.session.plotted import Inspection, LiveChannels
 from rtmbs.viewer.session.session import Session
 
 Array = NDArray[np.float64]
