@@ -311,3 +311,11 @@ def drive_by_script(driving: DrivingCar, script: Script, t_end: float | None = N
     end = float(script.t[-1]) if t_end is None else t_end
     driving.script = script
     return driving.run(end, every=0.01)
+
+
+def increasing(rows: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the rows whose times increase: those of before a return to the start are left out."""
+    found: list[tuple[float, ...]] = []
+    for row in rows:
+        found = [*(one for one in found if one[0] < row[0]), row]
+    return found

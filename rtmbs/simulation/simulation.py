@@ -32,7 +32,7 @@ from rtmbs.simulation.inputs import Controller, Controllers, Inputs, controller_
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.renewed_contacts import renew_contacts, warn_of_overlaps
+from rtmbs.simulation.renewed_forces import renew_contacts, warn_of_overlaps
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore
 from rtmbs.simulation.step_checks import (

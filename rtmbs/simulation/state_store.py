@@ -24,12 +24,18 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
-from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
-from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
+from rtmbs.simulation.renewed_forces import (
+    BearingLoads,
+    RenewedContacts,
+    check_renewed,
+    renew_contacts,
+    renewed_contacts_of,
+    unsettled,
+)
 from rtmbs.simulation.set_coordinate import check_written_positions, drag_body, rest_at, set_motion
 from rtmbs.state import MOTION, Before, State, check_time, copied, kernel_arrays, motion_arrays, remembered, state_pair
 from rtmbs.system.input_slots import evaluate_signals, in_range

@@ -15,11 +15,11 @@ from rtmbs.drive.person import (
     Script,
     Wishes,
     drive_by_script,
+    increasing,
     read_script,
     strongest,
     write_script,
 )
-from rtmbs.drive.show import increasing
 from rtmbs.vehicle import DrivenCar, HeldSteering, PedalTable, read
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
