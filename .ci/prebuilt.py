@@ -92,7 +92,7 @@ def put_together(scratch: Path, folder: Path, targets: list[str]) -> None:
 
 def link(scratch: Path, folder: Path, target: str) -> None:
     """Link the kernels of a target with the calls from Python."""
-    from rtmbs.export.native_library import linker
+    from rtmbs.export.packages import linker
 
     source, headers = ROOT / "rtmbs" / "jit" / "prebuilt.c", sysconfig.get_path("include")
     words = [*linker(target), *FLAGS, *LEVEL[target], f"-I{headers}", source, scratch / f"{target}.o", "-lm"]

@@ -21,8 +21,7 @@ from bench.documents import table
 from bench.native_bytes import X86
 from bench.native_host import Mechanism, opened
 from rtmbs.export.instance import layout_header
-from rtmbs.export.native_library import HOST, SOURCES, C, kernel_code, native_library, told_target
-from rtmbs.export.packages import Exported, exported
+from rtmbs.export.packages import HOST, SOURCES, C, Exported, exported, kernel_code, native_library, told_target
 from rtmbs.library import build
 
 HERE = Path(__file__).parent

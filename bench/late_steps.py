@@ -12,8 +12,7 @@ import tempfile
 from pathlib import Path
 
 from bench.embedding import H, host
-from rtmbs.export.native_library import HOST
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import HOST, exported
 from rtmbs.library import build
 
 MECHANISMS = {

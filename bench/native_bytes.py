@@ -19,8 +19,7 @@ import rtmbs
 from bench.documents import table
 from bench.native_host import Communicating, Mechanism, opened
 from rtmbs.export.instance import checksum
-from rtmbs.export.native_library import HOST, native_library
-from rtmbs.export.packages import Exported, exported
+from rtmbs.export.packages import HOST, Exported, exported, native_library
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.library import build
 

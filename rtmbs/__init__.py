@@ -67,7 +67,7 @@ HOMES = {
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
     "Screw": "rtmbs.model",
-    "SemiImplicitEuler": "rtmbs.integrators.explicit_steps",
+    "SemiImplicitEuler": "rtmbs.integrators.explicit",
     "Sensitivity": "rtmbs.studies.sensitivities.sensitivity",
     "Serial": "rtmbs.studies.sweeps.engines",
     "Simulation": "rtmbs.simulation",
@@ -88,14 +88,14 @@ HOMES = {
     "Uniform": "rtmbs.studies.sweeps.designs",
     "Universal": "rtmbs.model",
     "VariationalMidpoint": "rtmbs.integrators.variational_midpoint",
-    "VelocityVerlet": "rtmbs.integrators.explicit_steps",
+    "VelocityVerlet": "rtmbs.integrators.explicit",
     "ViolationMeter": "rtmbs.simulation.observers",
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
     "add_motor": "rtmbs.robotics.motors",
     "breaking": "rtmbs.simulation.events",
-    "Touching": "rtmbs.simulation.contact_sets",
-    "touching": "rtmbs.simulation.contact_sets",
+    "Touching": "rtmbs.simulation.contact_pairs",
+    "touching": "rtmbs.simulation.contact_pairs",
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
@@ -105,7 +105,7 @@ HOMES = {
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
     "export_fmu": "rtmbs.export.packages",
     "export_library": "rtmbs.export.packages",
-    "driving_forces": "rtmbs.studies.analysis.driving_forces",
+    "driving_forces": "rtmbs.studies.analysis.inverse_dynamics",
     "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "linearise": "rtmbs.studies.analysis.linearisation",
     "linearise_rolling": "rtmbs.studies.analysis.linearisation",
@@ -166,8 +166,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.formats.files import write as write
     from rtmbs.formats.gltf import write_gltf as write_gltf
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
-    from rtmbs.integrators.explicit_steps import SemiImplicitEuler as SemiImplicitEuler
-    from rtmbs.integrators.explicit_steps import VelocityVerlet as VelocityVerlet
+    from rtmbs.integrators.explicit import SemiImplicitEuler as SemiImplicitEuler
+    from rtmbs.integrators.explicit import VelocityVerlet as VelocityVerlet
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
@@ -215,8 +215,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
     from rtmbs.simulation import Simulation as Simulation
-    from rtmbs.simulation.contact_sets import Touching as Touching
-    from rtmbs.simulation.contact_sets import touching as touching
+    from rtmbs.simulation.contact_pairs import Touching as Touching
+    from rtmbs.simulation.contact_pairs import touching as touching
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
     from rtmbs.simulation.events import breaking as breaking
@@ -236,12 +236,12 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.studies.analysis.campbell import campbell as campbell
-    from rtmbs.studies.analysis.driving_forces import driving_forces as driving_forces
     from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
     from rtmbs.studies.analysis.equilibrium import equilibrium as equilibrium
     from rtmbs.studies.analysis.equilibrium import preload as preload
     from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics as InverseDynamics
+    from rtmbs.studies.analysis.inverse_dynamics import driving_forces as driving_forces
     from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from rtmbs.studies.analysis.linearisation import control_system as control_system
     from rtmbs.studies.analysis.linearisation import linearise as linearise

@@ -204,7 +204,7 @@ print(sum(isinstance(one, Dispatcher) for one in gc.get_objects()), *rooms)
 OTHER_STEPS = {f"semirecursive.{name}_step" for name in ("midpoint", "trbdf2", "extrapolated", "explicit")}
 ELSEWHERE = OTHER_STEPS | {
     "contact.convex", "contact.elements", "contact.pairs", "contact.rigid", "semirecursive.momenta",
-    "semirecursive.newton_restarts", "simulation.convex_contacts",
+    "semirecursive.newton_restarts", "simulation.contact_pairs",
 }  # fmt: skip
 
 

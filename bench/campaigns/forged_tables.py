@@ -16,7 +16,7 @@ import pyarrow.parquet
 from bench.campaigns.damaged_files import result_told
 from bench.campaigns.forged_meshes import Anything
 from bench.campaigns.machines import simulation
-from rtmbs.results.hdf5 import BLOCK, CHANNELS, MARK
+from rtmbs.results.file_formats import BLOCK, CHANNELS, MARK
 from rtmbs.simulation.observers import recorder as channel_recorder
 from rtmbs.studies.sweeps.result import read_parquet
 from rtmbs.studies.sweeps.result import sound as sound_rows

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from bench.campaigns.campaign import Campaign, Tally
 from bench.embedding import H, host
-from rtmbs.export.native_library import HOST
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import HOST, exported
 from rtmbs.library import build
 
 NAMES = ("slider_crank", "driven_fourbar", "top")

@@ -5,8 +5,7 @@ import numpy as np
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.native_host import Mechanism, opened
-from rtmbs.export.native_library import native_library
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import exported, native_library
 
 STEPS = 120
 ROUNDING = 1e-10  # of the largest rate

@@ -15,7 +15,7 @@ import numpy as np
 import rtmbs
 from rtmbs.integrators.settings import EVALUATIONS, FACTORISATIONS, JACOBIANS, PHASES, RESIDUAL_TICKS, Chunk
 from rtmbs.jit.intrinsics import seconds_per_tick
-from rtmbs.simulation.observers.meters import Meter
+from rtmbs.simulation.observers.observer import Meter
 from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine
 
 RUNS = {50: 40, 500: 6}  # by their steps

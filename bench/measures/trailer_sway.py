@@ -18,7 +18,7 @@ from tqdm import tqdm
 import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Car, Spring, Trailer, TwoWheelModel, read
-from rtmbs.vehicle.manoeuvres.manoeuvre import run_open_loop
+from rtmbs.vehicle.manoeuvres.report import run_open_loop
 from rtmbs.vehicle.manoeuvres.steer_inputs import OneSine, held_torque
 
 SIZES = {

@@ -13,8 +13,7 @@ import numpy as np
 import rtmbs
 from rtmbs.formulations import Direct, JointCoordinates, ReferencePointCoordinates
 from rtmbs.numerics.linear.least_change import KKTSolver
-from rtmbs.numerics.linear.solver import DenseSolver
-from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
+from rtmbs.numerics.linear.solver import DenseSolver, SuperLUSolver
 
 COUNTS = (5, 10, 20, 50, 100, 200)
 SOLVERS = {"dense": DenseSolver, "superlu": SuperLUSolver, "kkt": KKTSolver}

@@ -44,9 +44,8 @@ from rtmbs.semirecursive.start.rank import effective_masses
 from rtmbs.simulation.jumps import fill_timed_rows
 from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
-from rtmbs.simulation.state_rows import state_pair
 from rtmbs.simulation.state_store import NO_RAMPS
-from rtmbs.state import State
+from rtmbs.state import State, state_pair
 from rtmbs.system.contact_tables import refuse_sets
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import Tables

@@ -16,8 +16,7 @@ STEP = 1e-3  # [s]
 
 def export_command(words: list[str]) -> int:
     """Write an FMU or a native library of a mechanism."""
-    from rtmbs.export.native_library import HOST
-    from rtmbs.export.packages import KINDS, export_fmu, export_library
+    from rtmbs.export.packages import HOST, KINDS, export_fmu, export_library
     from rtmbs.jit.native_code import TARGETS
 
     parser = Parser(prog="rtmbs export", description=export_command.__doc__)

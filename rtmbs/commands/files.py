@@ -344,7 +344,7 @@ def with_forces(analysis: "Analysis", motion: "Result") -> "Result":
     import numpy as np
 
     from rtmbs.results.channel import Source
-    from rtmbs.studies.analysis.driving_forces import driving_forces
+    from rtmbs.studies.analysis.inverse_dynamics import driving_forces
 
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always", RtmbsWarning)

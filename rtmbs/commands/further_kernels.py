@@ -16,7 +16,7 @@ from rtmbs import library
 from rtmbs.commands import warmup
 from rtmbs.errors import RtmbsError
 from rtmbs.formulations import JointCoordinates, Recursive
-from rtmbs.integrators.explicit_steps import VelocityVerlet
+from rtmbs.integrators.explicit import VelocityVerlet
 from rtmbs.integrators.trbdf2 import TRBDF2
 from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.jit import compile_progress as apart

@@ -20,6 +20,7 @@ from rtmbs.core.files import text
 from rtmbs.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
+    from rtmbs.drive.origin import DriveOrigin
     from rtmbs.vehicle.manoeuvres.report import Report
 
 SPEED = 100.0 / 3.6  # [m/s] of manoeuvres whose speed the user must give in Python
@@ -265,9 +266,7 @@ def drive_command(words: list[str]) -> int:
 
     origin = DriveOrigin(options.car, options.variant, options.tyres, options.course, options.speed)
     if options.script is None:
-        from rtmbs.drive.show import drive
-
-        return drive(origin, pad=options.pad, theme=options.theme, record=options.record)
+        return drive_in_window(origin, pad=options.pad, theme=options.theme, record=options.record)
     if options.out:
         check_target(options.out, (".npz",))
     from rtmbs.drive.person import drive_by_script, read_script
@@ -280,3 +279,43 @@ def drive_command(words: list[str]) -> int:
         result.save(options.out)
         print(options.out)
     return 0
+
+
+def drive_in_window(origin: "DriveOrigin", *, pad: bool, theme: str, record: str | Path | None) -> int:
+    """Open the window of a drive and return its exit code.
+
+    The session steps in a process of its own, against the wall clock. ``pad`` adds the first game pad. ``record`` is
+    a file that gets the wishes of the person, as a script.
+
+    Raises InputError where there is no Qt, no screen or no game pad.
+    """
+    from rtmbs.drive.person import GamePad, increasing, write_script
+    from rtmbs.viewer.qt.application import application, collected_here, ended_by_interrupt
+    from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
+    from rtmbs.viewer.scene.theme import theme_named
+    from rtmbs.viewer.session.commands import Play
+    from rtmbs.viewer.session.worker import ProcessConnection
+
+    check_qt()
+    check_display()
+    pads = (GamePad(),) if pad else ()
+    connection = ProcessConnection(origin)
+    try:
+        application()
+        check_opengl()
+    except BaseException:
+        connection.close()
+        raise
+    from rtmbs.drive.window import DriveWindow
+
+    with ended_by_interrupt(application()), collected_here():
+        window = DriveWindow(connection, theme_named(theme), pads)
+        window.resize(1280, 760)
+        window.show()
+        connection.send(Play())
+        code = int(application().exec())
+        window.close()
+        window.deleteLater()
+    if record is not None:
+        write_script(record, increasing(window.log))
+    return code

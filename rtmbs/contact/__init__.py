@@ -16,8 +16,8 @@ __getattr__, __dir__, __all__ = lazily(
             "elements": ["Contact", "ContactSet"],
             "friction": ["DryFriction"],
             "normal_force": ["NormalForce", "dissipation_for"],
+            "pairs": ["Ellipsoid", "Plane"],
             "profile": ["Profile"],
-            "shapes": ["Ellipsoid", "Plane"],
         },
     ),
 )

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.contact.friction import inner
-from rtmbs.contact.pairs import Touch, cross
-from rtmbs.contact.shapes import Ellipsoid
+from rtmbs.contact.pairs import Ellipsoid, Touch, cross
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, perpendiculars
 from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere, Surface, open_edges

@@ -10,9 +10,17 @@ import numpy as np
 from rtmbs.contact.convex import PatchPoint, convex_pair, point_inputs
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
-from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, EllipsoidOnPlane, RimOnPlane, Segments
+from rtmbs.contact.pairs import (
+    BRISTLE,
+    BallOnBox,
+    BallOnPlane,
+    Ellipsoid,
+    EllipsoidOnPlane,
+    Plane,
+    RimOnPlane,
+    Segments,
+)
 from rtmbs.contact.profile import BallOnProfile, Profile
-from rtmbs.contact.shapes import Ellipsoid, Plane
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation

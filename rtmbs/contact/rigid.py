@@ -13,8 +13,7 @@ import numpy as np
 from rtmbs.contact.bearing import CONTACT, LOAD, Bearing
 from rtmbs.contact.elements import Side, points_of, sides
 from rtmbs.contact.friction import DryFriction, checked_friction
-from rtmbs.contact.pairs import BRISTLE
-from rtmbs.contact.shapes import Plane
+from rtmbs.contact.pairs import BRISTLE, Plane
 from rtmbs.contact.switched import AXES, CLOSED, SLIP, CoordinateGap, Impacts, PointGap
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars

@@ -22,9 +22,8 @@ __getattr__, __dir__, __all__ = lazily(
             **{one: [kind for module, kind in OWN.values() if module == f"dae.{one}"] for one in MODULES},
             "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
             "driver": ["Event", "PenaltyTrapezoidal", "integrate", "integration_steps", "resume"],
-            "implicit": ["ImplicitEquations", "solve_implicit"],
             "runge_kutta": ["HalfExplicit", "RungeKutta", *TABLES],
-            "sundials": ["CVODE", "IDA", "run_bdf"],
+            "sundials": ["CVODE", "IDA", "ImplicitEquations", "run_bdf", "solve_implicit"],
         },
     ),
 )

@@ -24,8 +24,16 @@ from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
 from rtmbs.integrators.checks import one_of, switches
 from rtmbs.integrators.contract import Equations
-from rtmbs.integrators.explicit import complete_step, runge_kutta_step
-from rtmbs.integrators.explicit_steps import KERNEL, Work, explicit_work, follow_explicit, fused_report, many_steps
+from rtmbs.integrators.explicit import (
+    KERNEL,
+    Work,
+    complete_step,
+    explicit_work,
+    follow_explicit,
+    fused_report,
+    many_steps,
+    runge_kutta_step,
+)
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk, rule_of_table
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau

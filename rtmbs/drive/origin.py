@@ -18,7 +18,7 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.car import Car
 from rtmbs.vehicle.data_file import read
-from rtmbs.vehicle.manoeuvres.lane_change import DoubleLaneChange, Section, iso_3888_1, iso_3888_2
+from rtmbs.vehicle.manoeuvres.closed_loop import DoubleLaneChange, Section, iso_3888_1, iso_3888_2
 from rtmbs.viewer.session.origin import Origin
 
 WIDTH, LANES = 3.5, 3  # [m] of a lane of the road, and how many

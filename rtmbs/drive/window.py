@@ -8,8 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from rtmbs.drive.controls import Control, Keyboard, Mouse, Wishes, strongest
-from rtmbs.drive.person import PERSON, WISHES
+from rtmbs.drive.person import PERSON, WISHES, Control, Keyboard, Mouse, Wishes, strongest
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.viewer.qt.window import Window
 from rtmbs.viewer.scene.camera import Camera

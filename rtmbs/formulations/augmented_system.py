@@ -20,8 +20,7 @@ from rtmbs.formulations.reduction import (
     solve_positive,
 )
 from rtmbs.numerics.linear.least_change import KKTSolver
-from rtmbs.numerics.linear.solver import Contradiction, DenseSolver
-from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
+from rtmbs.numerics.linear.solver import Contradiction, DenseSolver, SuperLUSolver
 
 Array = NDArray[np.float64]
 Solver = Any  # a class with the verbs of ``rtmbs.numerics.linear.solver.LinearSolver``, or KKTSolver

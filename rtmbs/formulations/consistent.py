@@ -31,7 +31,7 @@ from rtmbs.formulations.contract import (
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, worst_of
+from rtmbs.semirecursive.start.assembly import REFUSED, NearestPose, worst_of
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]  # Phi_q (m, n) and a right side (m,): x (n,) with Phi_q x = right
@@ -273,7 +273,7 @@ def consistent_state(
 
     Minimises sum weights (q - q0)^2, then sum rate_weights (v - v0)^2; weights (n,) are 1 unless given, and an infinite
     one keeps the value. The algorithm is that of the start of a Simulation,
-    ``rtmbs.semirecursive.start.nearest`` (METHODS 2.9); dependent rows are accepted.
+    ``rtmbs.semirecursive.start.assembly`` (METHODS 2.9); dependent rows are accepted.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Assembly: the pose nearest to the reference pose, moved to the initial values, at which all equations hold; mobility.
 
-The iteration is that of ``start.nearest``, without a pull back to the reference pose (METHODS 1.15). The mobility at a
+The iteration is that of ``start.assembly``, without a pull back to the reference pose (METHODS 1.15). The mobility at a
 pose is independent and redundant rows of Phi by name, and coordinates that can still move.
 """
 
@@ -21,7 +21,7 @@ from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.numerics.linear.rank import independent_rows
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.semirecursive.start.nearest import NearestPose
+from rtmbs.semirecursive.start.assembly import NearestPose
 
 Array = NDArray[np.float64]
 MOST = 100  # iterations

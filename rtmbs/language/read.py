@@ -29,7 +29,7 @@ from rtmbs.language.parse import (
     written,
 )
 from rtmbs.language.scope import Quantity, Row
-from rtmbs.language.statements import bodies, drivers, elements  # noqa: F401 - each registers
+from rtmbs.language.statements import drivers, elements  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once

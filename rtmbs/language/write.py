@@ -21,8 +21,17 @@ from rtmbs.language.builder import STATEMENTS, callables
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import PARAMETER, CamCurve, Curve, Expression, ExpressionRow, written
 from rtmbs.language.parse import Sheet, Source, is_whole, parse, tokens
-from rtmbs.language.statements.bodies import ANALYSES, CHOICES, FILE, NUMBERS, SHAPES, arguments_of
-from rtmbs.language.statements.elements import TITLES, key_of, spelled
+from rtmbs.language.statements.elements import (
+    ANALYSES,
+    CHOICES,
+    FILE,
+    NUMBERS,
+    SHAPES,
+    TITLES,
+    arguments_of,
+    key_of,
+    spelled,
+)
 from rtmbs.model import (
     FORCE_TYPES,
     JOINT_TYPES,

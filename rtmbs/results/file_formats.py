@@ -1,14 +1,28 @@
-"""Files of results: the format by the ending of the name, ``npz`` archives, and tables of comma-separated values.
+"""Files of results: the format by the ending of the name, ``npz`` archives, HDF5, and comma-separated values.
 
-HDF5 stands in ``hdf5.py``, Parquet in ``tables.py``. An ``npz`` file holds every channel by its name, with a table of
-axes and units, and no pickle. A table is for other programs and is not read again. Stores take the blocks of a record
-during a run: in memory, in HDF5, or in a table.
+Parquet stands in ``tables.py``. An ``npz`` file holds every channel by its name, with a table of axes and units, and no
+pickle. A table is for other programs and is not read again. Stores take the blocks of a record during a run: in memory,
+in HDF5, or in a table.
+
+An HDF5 file (extra ``hdf5``) has a data set a channel, with axes, unit and frame as its attributes. The user block in
+front holds a checksum of all that follows, so that a damaged file is never handed to HDF5, which may hang on one. Other
+programs read the file as any other. ``Hdf5Store`` writes a file in blocks while a run goes on. It is in the
+single-writer mode of HDF5, so what was flushed stays readable whatever ends the process. The table ``blocks`` has a row
+(samples, crc32) for each whole block; a row is written after its samples. ``close`` puts the outcomes and the checksum
+in, and then the file is as one that ``Result.save`` wrote. Channels of such a file are read at their first use.
 """
 
 import csv
+import hashlib
 import io
+import json
 import os
-from collections.abc import Iterator, Mapping
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
@@ -16,15 +30,313 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from rtmbs.core.files import CHECKSUM, DamagedFile, opened, read_archive, reason, replacing, write_archive
+from rtmbs.core.files import CHECKSUM, DamagedFile, from_json, opened, read_archive, reason, replacing, write_archive
 from rtmbs.core.files import FORMAT as FORMAT_KEY
 from rtmbs.errors import InputError, ResultError, shown
-from rtmbs.results import hdf5, tables
+from rtmbs.results import hdf5_check, tables
 from rtmbs.results.channel import TIME, Array, Channel, Contents, Record, Source, StoredValues
+from rtmbs.results.hdf5_check import CHANNELS, ClosedView
+
+FORMAT = 1
+SUFFIXES = (".h5", ".hdf5")
+ROWS = "block_samples"  # attribute of files written in blocks
+BLOCK = 512  # bytes of the user block
+MARK = b"rtmbs result, sha256 of what follows byte 512: "
+SLASHES = (("%", "%25"), ("/", "%2F"))  # HDF5 takes a slash for a folder
+UNFINISHED = b"rtmbs result in blocks, not finished"
+TABLE_ROWS = 1024  # a chunk of the table
+MARGIN = 1 << 20  # bytes kept free beside a block: what HDF5 writes about it
+NUMBER = np.dtype("<f8")
+
+
+def needed(path: str | Path) -> Any:
+    """Return h5py; InputError when it is not installed."""
+    if find_spec("h5py") is None:
+        raise InputError(f"{str(path)!r} is an HDF5 file, which needs h5py; install it with pip install 'rtmbs[hdf5]'")
+    import h5py
+
+    return h5py
+
+
+def save_hdf5(result: Record, path: str | Path) -> None:
+    """Write every channel; an older file stays until the new one is whole."""
+    h5py = needed(path)
+    content = io.BytesIO()
+    with h5py.File(content, "w", userblock_size=BLOCK) as file:
+        file.attrs["rtmbs_result"] = FORMAT
+        file.attrs["model"], file.attrs["fingerprint"] = result.name, result.fingerprint
+        file.attrs["outcomes"], file.attrs["warnings"] = json.dumps(result.outcomes), json.dumps(result.warnings)
+        group = file.create_group(CHANNELS, track_order=True)
+        for name in result.names():
+            channel = result.read(name)
+            describe(h5py, group.create_dataset(escaped(name), data=channel.values), channel)
+    whole = content.getbuffer()
+    mark = MARK + hashlib.sha256(whole[BLOCK:]).hexdigest().encode()
+    whole[: len(mark)] = mark
+    with replacing(path) as target:
+        target.write(whole)
+
+
+def describe(h5py: Any, data: Any, channel: Channel | Source) -> None:
+    """Write axes, unit and frame beside a data set."""
+    data.attrs["axes"] = np.array(channel.axes, dtype=h5py.string_dtype())
+    data.attrs["unit"], data.attrs["frame"] = channel.unit, channel.frame
+
+
+def load_hdf5(path: str | Path) -> Contents:
+    """Read an HDF5 result; ResultError names the file when it is missing, damaged or none."""
+    h5py, where = needed(path), f"result file {str(path)!r}"
+    try:
+        with opened(path) as file:
+            mark = file.read(BLOCK)
+    except DamagedFile as error:
+        raise ResultError(f"{where} cannot be read: it {error}") from None
+    if mark.startswith(UNFINISHED):
+        return unfinished(path, where)
+    if not mark.startswith(MARK):
+        raise ResultError(f"{where} is no result that rtmbs saved; save it again")
+    if mark[len(MARK) : len(MARK) + 64] != checksum(path):
+        raise ResultError(f"{where} is truncated or damaged: its checksum is that of other contents; save it again")
+    hdf5_check.check_form(Path(path).absolute(), None, where)
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("rtmbs_result") != FORMAT:
+                raise ResultError(f"{where} has format {file.attrs.get('rtmbs_result')}; this version reads {FORMAT}")
+            channels = file[CHANNELS]
+            sources = block_sources(path, channels) if ROWS in file.attrs else all_sources(channels)
+            head = {name: str(file.attrs[name]) for name in ("model", "fingerprint")}
+            counted = {name: counts(file.attrs[name]) for name in ("outcomes", "warnings")}
+    except ResultError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise ResultError(f"{where} cannot be read ({error}); save it again") from error
+    check(sources, where)
+    return Contents(sources, head["model"], head["fingerprint"], counted["outcomes"], counted["warnings"])
+
+
+def counts(text: str) -> dict[str, int]:
+    """Return how often what happened; DamagedFile for a text that does not say so."""
+    found = from_json(text)
+    if not isinstance(found, dict) or not all(type(count) is int for count in found.values()):
+        raise DamagedFile("its outcomes are no counts by name")
+    return found
+
+
+def checksum(path: str | Path) -> bytes:
+    """Return the checksum of a file behind its user block."""
+    with opened(path) as file:
+        file.seek(BLOCK)
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def all_sources(channels: Any) -> dict[str, Source]:
+    """Return every data set of a group as the source of a channel, its values read."""
+    return {
+        original(name): source(data, StoredValues(np.array(data[()], np.float64))) for name, data in channels.items()
+    }
+
+
+def source(data: Any, values: Callable[[], Any]) -> Source:
+    """Return one data set as the source of a channel."""
+    axes = tuple(str(axis) for axis in data.attrs["axes"].tolist())
+    return Source(axes, str(data.attrs["unit"]), values, str(data.attrs["frame"]))
+
+
+def check(sources: dict[str, Source], where: str) -> None:
+    """Refuse channels without times, or of another length than their axes say."""
+    if TIME not in sources or sources[TIME].axes:
+        raise ResultError(f"{where} lacks the channel {TIME!r}; save it again")
+    samples = len(sources[TIME].values())
+    for name, one in sources.items():
+        if one.values().shape != ((samples, len(one.axes)) if one.axes else (samples,)):
+            raise ResultError(f"{where}: channel {name!r} has another size than its axes say; save it again")
+
+
+def escaped(name: str) -> str:
+    for plain, code in SLASHES:
+        name = name.replace(plain, code)
+    return name
+
+
+def original(name: str) -> str:
+    for plain, code in reversed(SLASHES):
+        name = name.replace(code, plain)
+    return name
+
+
+# ---------------------------------------------------------------------------------------------------- written in blocks
+
+
+class Hdf5Store:
+    """Writes the blocks of a record. ``size`` is the samples of a block; the last one may have fewer."""
+
+    def __init__(self, path: Path, columns: Mapping[str, Source], name: str, fingerprint: str, size: int) -> None:
+        h5py = needed(path)
+        self.path, self.size = path, size
+        self.bytes = NUMBER.itemsize * size * sum(max(len(one.axes), 1) for one in columns.values())
+        try:
+            self.file = h5py.File(path, "w", libver="latest", userblock_size=BLOCK)
+        except OSError as error:
+            raise ResultError(f"result file {str(path)!r} cannot be written: {reason(path, error)}") from None
+        try:
+            self._describe(h5py, columns, name, fingerprint)
+            mark(path, UNFINISHED)
+        except BaseException:
+            self.release()
+            raise
+        self.open = True
+
+    def _describe(self, h5py: Any, columns: Mapping[str, Source], name: str, fingerprint: str) -> None:
+        """Write the head of the file: attributes and empty data sets."""
+        size = self.size
+        head = {"rtmbs_result": FORMAT, "model": name, "fingerprint": fingerprint, ROWS: size}
+        self.file.attrs.update({**head, "outcomes": "{}", "warnings": "{}"})
+        group = self.file.create_group(CHANNELS, track_order=True)
+        self.data: dict[str, Any] = {}
+        for channel, one in columns.items():
+            inner = (len(one.axes),) if one.axes else ()
+            data = group.create_dataset(
+                escaped(channel), (0, *inner), NUMBER, maxshape=(None, *inner), chunks=(size, *inner)
+            )
+            describe(h5py, data, one)
+            self.data[channel] = data
+        self.low = {name: data.id for name, data in self.data.items()}  # without the checks that take most of the time
+        self.table = self.file.create_dataset(
+            hdf5_check.TABLE, (0, 2), np.int64, maxshape=(None, 2), chunks=(TABLE_ROWS, 2)
+        )
+        self.file.swmr_mode = True
+
+    def write(self, first: int, values: Mapping[str, Array]) -> None:
+        """Write a block from sample ``first`` on, in the place of an older one. OSError: the disk is full."""
+        count = len(next(iter(values.values())))
+        reserve(self.path, self.file.id.get_filesize() + 2 * self.bytes + MARGIN)
+        crc = 0
+        for name, data in self.low.items():
+            inner = values[name].shape[1:]
+            block = np.ascontiguousarray(values[name], NUMBER)
+            if count < self.size:
+                block = np.concatenate((block, np.zeros((self.size - count, *inner), NUMBER)))
+            crc = zlib.crc32(block.data, crc)
+            data.set_extent((first + count, *inner))
+            data.write_direct_chunk((first, *(0 for _ in inner)), block)
+        self.file.flush()
+        row = first // self.size
+        self.table.resize(row + 1, axis=0)
+        self.table[row] = count, crc
+        self.file.flush()
+
+    def read(self, name: str, count: int) -> Array:
+        """Return the first ``count`` samples of a channel."""
+        if self.open:
+            return np.array(self.data[name][:count], np.float64)
+        return read_channel(self.path, escaped(name), count)
+
+    def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
+        """Finish the file: ``count`` samples, how the steps ended, and the checksum. OSError: the disk is full."""
+        if not self.open:
+            return
+        self.open = False
+        self.file.close()
+        reserve(self.path, os.path.getsize(self.path) + MARGIN)
+        with needed(self.path).File(self.path, "r+") as file:
+            for data in file[CHANNELS].values():
+                if data.shape[0] != count:
+                    data.resize(count, axis=0)
+            file.attrs["outcomes"], file.attrs["warnings"] = json.dumps(dict(outcomes)), json.dumps(dict(warnings))
+        mark(self.path, MARK + checksum(self.path))
+
+    def release(self) -> None:
+        """Let go of the file, as it is."""
+        self.open = False
+        self.file.close()
+
+
+def mark(path: Path, words: bytes) -> None:
+    """Write into the user block."""
+    with open(path, "r+b") as file:
+        file.write(words.ljust(BLOCK, b"\0"))
+
+
+def reserve(path: Path, size: int) -> None:
+    """Let the file be ``size`` bytes long before HDF5 counts on them: HDF5 cannot close a file whose disk is full.
+
+    HDF5 cuts the file to its length again. Raises OSError when the disk has no room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    elif shutil.disk_usage(path.parent).free < size - os.path.getsize(path):
+        raise OSError(28, "No space left on device")
+
+
+def read_channel(path: Path, key: str, count: int) -> Array:
+    """Return the first ``count`` samples of a data set."""
+    try:
+        with open_finished_or_not(path) as file:
+            return np.array(file[CHANNELS][key][:count], np.float64)
+    except ResultError:
+        raise
+    except Exception as error:
+        raise ResultError(
+            f"result file {str(path)!r} was there when the result was loaded, and now it cannot be read ({error})"
+        ) from error
+
+
+@contextmanager
+def open_finished_or_not(path: Path) -> Iterator[Any]:
+    """Yield the file, open for reading, whether it was finished or not."""
+    with ExitStack() as stack:
+        with opened(path) as file:
+            going_on = file.read(BLOCK).startswith(UNFINISHED)
+        hdf5_check.check_form(path, BLOCK if going_on else None, f"result file {str(path)!r}")
+        content = stack.enter_context(ClosedView(path, BLOCK)) if going_on else path
+        yield stack.enter_context(needed(path).File(content, "r"))
+
+
+def block_sources(path: str | Path, channels: Any, count: int | None = None) -> dict[str, Source]:
+    """Return sources that read a channel, or its first ``count`` samples, at its first use."""
+    found = {}
+    for key, data in channels.items():
+        samples = len(data) if count is None else count
+        found[original(key)] = source(data, partial(read_channel, Path(path).absolute(), key, samples))
+    return found
+
+
+def unfinished(path: str | Path, where: str) -> Contents:
+    """Return the contents of an unfinished file: all whole blocks that the run has written."""
+    try:
+        with open_finished_or_not(Path(path).absolute()) as file:
+            count = whole_samples(file)
+            sources = block_sources(path, file[CHANNELS], count)
+            head = str(file.attrs["model"]), str(file.attrs["fingerprint"])
+    except ResultError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise ResultError(f"{where} was not finished and cannot be read ({error}); run it again") from error
+    if not count:
+        raise ResultError(f"{where} was not finished and holds no whole block; run it again")
+    return Contents(sources, *head, {}, {"not finished: blocks that were written before it ended": 1})
+
+
+def whole_samples(file: Any) -> int:
+    """Return the samples of the leading blocks whose checksum is right."""
+    size, count = int(file.attrs[ROWS]), 0
+    for samples, crc in file[hdf5_check.TABLE][()].tolist():
+        found = 0
+        for data in file[CHANNELS].values():
+            try:
+                found = zlib.crc32(data.id.read_direct_chunk((count, *(0 for _ in data.shape[1:])))[1], found)
+            except Exception:  # noqa: BLE001 - a chunk that is not there, or cannot be read
+                return count
+        if found != crc or not 0 < samples <= size:
+            return count
+        count += samples
+    return count
+
 
 CSV_SUFFIX = ".csv"
 CSV_ROWS = 1000  # formatted at once
-READ = (".npz", *hdf5.SUFFIXES, tables.SUFFIX)  # how the names of files that hold a result end
+READ = (".npz", *SUFFIXES, tables.SUFFIX)  # how the names of files that hold a result end
 WRITTEN = (*READ, CSV_SUFFIX)
 NPZ_FORMAT = 2
 HEAD = ("model", "fingerprint", "outcome_names", "warning_names")  # words
@@ -38,8 +350,8 @@ def save(result: Record, path: str | Path) -> None:
     """Write a result. Raises InputError for a form that does not exist."""
     check_form(path)
     ending = Path(path).suffix.lower()
-    if ending in hdf5.SUFFIXES:
-        hdf5.save_hdf5(result, path)
+    if ending in SUFFIXES:
+        save_hdf5(result, path)
     elif ending == tables.SUFFIX:
         tables.save_parquet(result, path)
     elif ending == CSV_SUFFIX:
@@ -53,8 +365,8 @@ def check_form(path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if ending[1:].isalpha() and ending not in WRITTEN:
         raise InputError(f"result file {str(path)!r} ends in {ending!r}; the forms are {', '.join(WRITTEN)}")
-    if ending in hdf5.SUFFIXES:
-        hdf5.needed(path)
+    if ending in SUFFIXES:
+        needed(path)
     elif ending == tables.SUFFIX:
         tables.pyarrow(path)
 
@@ -66,8 +378,8 @@ def load(path: str | Path) -> Contents:
     by a byte, no result file or of another format.
     """
     ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
-    if ending in hdf5.SUFFIXES:
-        return hdf5.load_hdf5(path)
+    if ending in SUFFIXES:
+        return load_hdf5(path)
     if ending == tables.SUFFIX:
         return tables.load_parquet(path)
     if ending == CSV_SUFFIX:
@@ -201,7 +513,7 @@ def headings(channel: Channel) -> list[str]:
     return [f"{name} ({unit})" if unit else name for name, unit, _ in channel.components]
 
 
-ENDINGS = (*hdf5.SUFFIXES, CSV_SUFFIX)
+ENDINGS = (*SUFFIXES, CSV_SUFFIX)
 OWNERS: "WeakValueDictionary[Path, Any]" = WeakValueDictionary()  # the last store of this process that took a file
 
 
@@ -228,8 +540,8 @@ def check_file(file: object) -> Path | None:
         )
     if not path.parent.is_dir():
         raise InputError(f"file {str(path)!r} cannot be written: there is no folder {str(path.parent)!r}")
-    if path.suffix.lower() in hdf5.SUFFIXES:
-        hdf5.needed(path)
+    if path.suffix.lower() in SUFFIXES:
+        needed(path)
     return path
 
 
@@ -240,8 +552,8 @@ def open_store(path: Path | None, columns: Mapping[str, Source], name: str, fing
     store: Store
     if (before := OWNERS.pop(path.resolve(), None)) is not None:
         before.release()  # a fault may have left it open, and kept
-    if path.suffix.lower() in hdf5.SUFFIXES:
-        store = hdf5.Hdf5Store(path, columns, name, fingerprint, size)
+    if path.suffix.lower() in SUFFIXES:
+        store = Hdf5Store(path, columns, name, fingerprint, size)
     else:
         store = TableStore(path, columns)
     OWNERS[path.resolve()] = store

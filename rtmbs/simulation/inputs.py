@@ -23,7 +23,7 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.model.checks import as_floats
 from rtmbs.simulation.access import CHANGE, LOOK, callback_rights
 from rtmbs.simulation.jumps import FINITE
-from rtmbs.simulation.renewed_contacts import is_of_patch
+from rtmbs.simulation.renewed_forces import is_of_patch
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import DISTANCE, REVOLUTE

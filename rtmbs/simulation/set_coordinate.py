@@ -12,9 +12,8 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.model.joints import MOST_TURNS, in_degrees
 from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.start.assembly import Assembly, turns
+from rtmbs.semirecursive.start.assembly import REFUSED, Assembly, turns, worst_of
 from rtmbs.semirecursive.start.checks import check_closed, check_facing
-from rtmbs.semirecursive.start.nearest import REFUSED, worst_of
 from rtmbs.semirecursive.start.prepare import consistent_rates
 from rtmbs.simulation.channel_reader import kernel_channels
 from rtmbs.simulation.inputs import point_of

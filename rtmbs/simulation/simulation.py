@@ -32,9 +32,8 @@ from rtmbs.simulation.inputs import Controller, Controllers, Inputs, controller_
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.renewed_contacts import renew_contacts, warn_of_overlaps
+from rtmbs.simulation.renewed_forces import renew_contacts, warn_of_overlaps
 from rtmbs.simulation.running import check_run, recorded_run
-from rtmbs.simulation.state_rows import copied, state_pair
 from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore
 from rtmbs.simulation.step_checks import (
     FastStates,
@@ -43,7 +42,7 @@ from rtmbs.simulation.step_checks import (
     half_turns_of,
 )
 from rtmbs.simulation.stiff_forces import StiffForces, stiff_forces_of
-from rtmbs.state import State
+from rtmbs.state import State, copied, state_pair
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.recorded_laws import CapturedValues, captured_values_of, check_captured
 from rtmbs.system.system import System, warning_text

@@ -23,16 +23,14 @@ from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
+from rtmbs.simulation import renewed_forces
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
-from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
-from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
 from rtmbs.simulation.set_coordinate import check_written_positions, drag_body, rest_at, set_motion
-from rtmbs.simulation.state_rows import MOTION, copied, kernel_arrays, motion_arrays, state_pair
-from rtmbs.state import Before, State, check_time, remembered
+from rtmbs.state import MOTION, Before, State, check_time, copied, kernel_arrays, motion_arrays, remembered, state_pair
 from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System
@@ -67,8 +65,8 @@ class StateStore:
     started: Array  # (n,) accelerations that the last step began with
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
-    loads: BearingLoads | None  # of frictions that follow their joints
-    renewed: tuple[RenewedContacts, ...]  # before every step
+    loads: renewed_forces.BearingLoads | None  # of frictions that follow their joints
+    renewed: tuple[renewed_forces.RenewedContacts, ...]  # before every step
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
@@ -84,9 +82,9 @@ class StateStore:
         self.ramps, self.begun, self.started, self.shown = NO_RAMPS, None, state.zdd, None
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
-        self.loads = BearingLoads(self.system) if self.system.bearings else None
-        self.renewed = renewed_contacts_of(self.system, options.method)
-        renew_contacts(self, begun=False)
+        self.loads = renewed_forces.BearingLoads(self.system) if self.system.bearings else None
+        self.renewed = renewed_forces.renewed_contacts_of(self.system, options.method)
+        renewed_forces.renew_contacts(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 
@@ -208,7 +206,7 @@ class StateStore:
             vars(self).update(states=state_pair(start), begun=None, shown=None)
         return self.states[0]
 
-    def _solve_loaded(self, loads: BearingLoads, state: State) -> None:
+    def _solve_loaded(self, loads: renewed_forces.BearingLoads, state: State) -> None:
         """Solve for accelerations and loads of bearings that agree."""
 
         def tried() -> Array:
@@ -357,7 +355,7 @@ class StateStore:
         self.started = start.zdd
         return self._advance(start, new)
 
-    def _advance_loaded(self, loads: BearingLoads, old: State, new: State) -> StepReport:
+    def _advance_loaded(self, loads: renewed_forces.BearingLoads, old: State, new: State) -> StepReport:
         """Take the step until the loads at its end are those of its reactions."""
         report = None
 
@@ -370,7 +368,7 @@ class StateStore:
 
         settled = loads.settle(new.u, tried)
         assert report is not None
-        return report if settled else unsettled(report, loads)
+        return report if settled else renewed_forces.unsettled(report, loads)
 
     def _advance(self, old: State, new: State) -> StepReport:
         """Let the method take a step."""
@@ -509,7 +507,7 @@ class StateStore:
     def change(self, **options: Any) -> None:
         """Change options; time, positions and rates stay. A failure changes nothing."""
         old, wanted = self.options, self.options.changed(options)
-        check_renewed(self.system, wanted.method)
+        renewed_forces.check_renewed(self.system, wanted.method)
         state, equations = self.settled().copy(), copy.copy(self.equations)
         if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
             equations.source = make_source(wanted.jacobian, self.system)
@@ -671,7 +669,7 @@ class StateStore:
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
-        renewed = renewed_contacts_of(self.system, self.options.method)
+        renewed = renewed_forces.renewed_contacts_of(self.system, self.options.method)
         return self._same(states=state_pair(state), equations=equations, work=work, renewed=renewed)
 
     def twin(self) -> Self:

@@ -36,10 +36,9 @@ from rtmbs.vehicle.axle import (
 from rtmbs.vehicle.car import Car, CarData, check_driven
 from rtmbs.vehicle.driveline import KINDS, Differential, differentials_of
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.simple_tyres import TMeasy
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
 from rtmbs.vehicle.suspensions import DoubleWishbone, FiveLink, MacPherson, SolidAxle, TwistBeam
-from rtmbs.vehicle.tyre import Tyre
+from rtmbs.vehicle.tyre import TMeasy, Tyre
 
 LARGEST = 1e7  # bytes
 ROUNDED = 2e-6  # digits of a file: what fields may differ by that say one thing

@@ -16,8 +16,18 @@ from rtmbs.model.body import Body, Marker
 from rtmbs.model.checks import Numbers, direction, number, numbers, perpendiculars, switch
 from rtmbs.model.forces import Kinematics
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.simple_tyres import TMeasy
-from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput, at_least, at_most, magnitude, saturated, step
+from rtmbs.vehicle.tyre import (
+    Rolling,
+    TMeasy,
+    Tyre,
+    TyreForces,
+    TyreInput,
+    at_least,
+    at_most,
+    magnitude,
+    saturated,
+    step,
+)
 
 DAMPED_FROM = 5e-3  # [m] deflection from which the vertical damper works fully
 SHORTEST = 0.02  # [m] relaxation length of a wheel with little load

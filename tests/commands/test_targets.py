@@ -6,7 +6,7 @@ import pytest
 
 from rtmbs.commands import files
 from rtmbs.commands.cli import main
-from rtmbs.results import hdf5
+from rtmbs.results import file_formats
 from tests.language.files import SLIDER_CRANK
 
 
@@ -23,7 +23,7 @@ def idle(monkeypatch):
 
 def without(monkeypatch, package):
     """Let a package be missing."""
-    monkeypatch.setattr(hdf5, "find_spec", lambda name: None if name == package else find_spec(name))
+    monkeypatch.setattr(file_formats, "find_spec", lambda name: None if name == package else find_spec(name))
     monkeypatch.setitem(__import__("sys").modules, package, None)
 
 

@@ -319,7 +319,7 @@ def test_points_that_lie_far_beside_their_shapes_fail_the_step(monkeypatch):
     sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
     pair = sim._store.renewed[0].pairs[0]
     assert pair.bounded(1e-4, 0.0) == 1e-4
-    monkeypatch.setattr("rtmbs.simulation.convex_contacts.MOST_OFFSET", 1e-6)
+    monkeypatch.setattr("rtmbs.simulation.contact_pairs.MOST_OFFSET", 1e-6)
     with pytest.raises(StepError, match=r"contact 'floor': its points lie 0\.0001 m beside its shapes"):
         pair.bounded(-1e-4, 0.0)
 

@@ -46,7 +46,7 @@ def distance_of(pair):
     """Return a function of the pose of two convex shapes: distance, normal and nearest points, by coal."""
     import coal
 
-    from rtmbs.simulation.convex_contacts import coal_shape
+    from rtmbs.simulation.contact_pairs import coal_shape
 
     shapes, still, moved = [coal_shape(one, 1.0) for one in pair], coal.Transform3s(), coal.Transform3s()
     distance, request, result = coal.ComputeDistance(*shapes), coal.DistanceRequest(), coal.DistanceResult()

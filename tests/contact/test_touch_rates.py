@@ -78,7 +78,7 @@ def solids(rng):
 def test_gaps_of_convex_shapes_grow_as_the_points_part_all_through_a_step():
     """Poses are those of a step in which the shapes turn by 3 mrad; features stay those of its beginning."""
     coal = pytest.importorskip("coal")
-    from rtmbs.simulation.convex_contacts import coal_shape
+    from rtmbs.simulation.contact_pairs import coal_shape
 
     rng, missed, parts = np.random.default_rng(1), [], 0
     request, found = coal.DistanceRequest(), coal.DistanceResult()

@@ -23,8 +23,7 @@ WORDS = re.compile(rf"\b({'|'.join({'open', 'read_text', 'read_bytes'}.union(*RE
 ALLOWED = {
     "core/files.py": "opens files for all readers, and writes",
     "results/hdf5_check.py": "looks at HDF5 files in a process with little time and memory",
-    "results/hdf5.py": "opens what hdf5_check looked at, and writes",
-    "results/file_formats.py": "writes tables",
+    "results/file_formats.py": "opens what hdf5_check looked at, and writes tables and HDF5",
     "results/tables.py": "opens what it has looked at",
     "model/mesh.py": "hands bytes in memory to trimesh",
     "core/bounds.py": "files of the system",
@@ -40,7 +39,6 @@ ALLOWED = {
     "viewer/qt/plots.py": "writes",
     "studies/sweeps/engines.py": "the null device, and bytes that the process of the sweep wrote",
     "export/native_code.py": "the Instance that the process of the user wrote",
-    "export/native_library.py": "sources of rtmbs",
     "export/packages.py": "sources of rtmbs, and the library that was just made",
     "system/user_functions.py": "bytes within a pickle that the user loads",
 }

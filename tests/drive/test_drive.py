@@ -7,10 +7,19 @@ import pytest
 
 import rtmbs
 from rtmbs.commands.cli import main
-from rtmbs.drive.controls import GamePad, Keyboard, Mouse, Wishes, strongest
 from rtmbs.drive.origin import DriveOrigin, cones_of
-from rtmbs.drive.person import Script, drive_by_script, read_script, write_script
-from rtmbs.drive.show import increasing
+from rtmbs.drive.person import (
+    GamePad,
+    Keyboard,
+    Mouse,
+    Script,
+    Wishes,
+    drive_by_script,
+    increasing,
+    read_script,
+    strongest,
+    write_script,
+)
 from rtmbs.vehicle import DrivenCar, HeldSteering, PedalTable, read
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.native_host import Mechanism, opened
-from rtmbs.export.native_library import native_library
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import exported, native_library
 from rtmbs.library import build
 
 FOLDER = Path(__file__).parent

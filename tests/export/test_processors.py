@@ -9,8 +9,7 @@ import pytest
 import rtmbs
 from bench.native_bytes import MECHANISMS, H, equal_steps
 from bench.native_host import opened
-from rtmbs.export.native_library import native_library
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import exported, native_library
 from rtmbs.library import build
 
 pytestmark = pytest.mark.slow  # kernels are compiled for v3

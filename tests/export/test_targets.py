@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.export.native_library import ZIG, native_library
-from rtmbs.export.packages import exported
+from rtmbs.export.packages import ZIG, exported, native_library
 from rtmbs.library import build
 
 pytestmark = pytest.mark.slow  # kernels are compiled for each target

@@ -22,9 +22,8 @@ from rtmbs.formulations import (
 from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
 from rtmbs.formulations.contract import SparseForms
 from rtmbs.numerics.linear.least_change import KKTSolver
-from rtmbs.numerics.linear.solver import DenseSolver
+from rtmbs.numerics.linear.solver import DenseSolver, SuperLUSolver
 from rtmbs.numerics.linear.sparse_solver import SparseSolver
-from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 from tests.cases import spread
 from tests.dae.motions import made, motions_for, start_of
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted

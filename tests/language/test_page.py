@@ -11,8 +11,7 @@ from rtmbs.language import build, format, parse, write
 from rtmbs.language.builder import STATEMENTS, callables
 from rtmbs.language.expressions import FUNCTIONS, PAIRS
 from rtmbs.language.parse import UNITS
-from rtmbs.language.statements.bodies import CHOICES, NUMBERS
-from rtmbs.language.statements.elements import CLASSES
+from rtmbs.language.statements.elements import CHOICES, CLASSES, NUMBERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 WHOLE = re.findall(r"```mks\n(.*?)```", PAGE, re.DOTALL)

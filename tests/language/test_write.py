@@ -329,7 +329,7 @@ def test_triangles_that_cannot_be(tmp_path, said, sentence):
 
 def test_a_mesh_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     tetrahedron(tmp_path / "hull.obj")
-    monkeypatch.setattr("rtmbs.language.statements.bodies.MOST_BYTES", 10)
+    monkeypatch.setattr("rtmbs.language.statements.elements.MOST_BYTES", 10)
     (tmp_path / "top.mks").write_text(MESHED.replace("parts/", ""))
     with pytest.raises(LanguageError, match=r"'hull.obj' has 0 MB; a mesh file has at most"):
         read(tmp_path / "top.mks")

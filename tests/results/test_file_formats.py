@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.core.files import CHECKSUM, FORMAT, WriteError, read_archive, write_archive
 from rtmbs.errors import InputError, ResultError
-from rtmbs.results import file_formats, hdf5
+from rtmbs.results import file_formats
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result
 
@@ -129,7 +129,7 @@ def test_an_older_file_stays_when_a_new_one_fails(result, tmp_path):
 
 
 def test_without_h5py_the_message_says_what_to_install(result, tmp_path, monkeypatch):
-    monkeypatch.setattr(hdf5, "find_spec", lambda name: None)
+    monkeypatch.setattr(file_formats, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"which needs h5py; install it with pip install 'rtmbs\[hdf5\]'"):
         result.save(tmp_path / "run.h5")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation, library
-from rtmbs.simulation.state_rows import pack_row, row_arrays, row_layout, row_of, state_pair
+from rtmbs.state import pack_row, row_arrays, row_layout, row_of, state_pair
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from rtmbs.vehicle import (
     linear_response,
     read,
 )
-from rtmbs.vehicle.manoeuvres.lane_change import cones_of, iso_3888_1, iso_3888_2
+from rtmbs.vehicle.manoeuvres.closed_loop import cones_of, iso_3888_1, iso_3888_2
 from rtmbs.vehicle.manoeuvres.report import first_peak, response_time, steady
 from rtmbs.vehicle.manoeuvres.steer_inputs import ANSWERS, OneSine, estimates
 

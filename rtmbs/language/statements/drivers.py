@@ -11,7 +11,7 @@ from rtmbs.language.builder import Arguments, ModelBuilder, callables, component
 from rtmbs.language.expressions import PARAMETER, CamCurve, Curve, Expression, ExpressionProfile
 from rtmbs.language.parse import Name
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
-from rtmbs.language.statements.bodies import turn
+from rtmbs.language.statements.elements import turn
 from rtmbs.model import Joint, Marker, Profile
 from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 

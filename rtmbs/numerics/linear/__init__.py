@@ -10,7 +10,7 @@ from rtmbs.core.names import Register
 PLACES = {  # name: (module, class)
     "sparse": ("sparse_solver", "SparseSolver"),  # static pattern, no row exchanges
     "dense": ("solver", "DenseSolver"),  # row exchanges
-    "sparse, row exchanges": ("superlu_solver", "SuperLUSolver"),
+    "sparse, row exchanges": ("solver", "SuperLUSolver"),
     "saddle point": ("least_change", "KKTSolver"),  # a matrix and equations with multipliers; without them the matrix
 }
 SOLVERS: Register[Any] = Register("linear solver", "rtmbs.numerics.linear", PLACES)

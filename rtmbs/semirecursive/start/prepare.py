@@ -15,9 +15,8 @@ from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations, allowed_violation, equation_residuals, violation_terms
 from rtmbs.semirecursive.locks import close_contacts, hold_pose, open_locks
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
-from rtmbs.semirecursive.start.assembly import Assembly
+from rtmbs.semirecursive.start.assembly import CLOSED, Assembly, worst_of
 from rtmbs.semirecursive.start.checks import check_facing, check_finite, check_forces, check_masses
-from rtmbs.semirecursive.start.nearest import CLOSED, worst_of
 from rtmbs.semirecursive.start.rank import Mobility, Scaled, effective_masses, inconsistent_part, settle_redundant
 from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System

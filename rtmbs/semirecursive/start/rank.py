@@ -20,8 +20,16 @@ from rtmbs.numerics.linear.rank import independent_rows as rows_above
 from rtmbs.numerics.linear.sparse_solver import SelectedInverse
 from rtmbs.semirecursive.equations import SemiRecursiveEquations, factor_weights, first_accelerations
 from rtmbs.semirecursive.loop_jacobian import RELATIVE, Group, LoopJacobian, closure_points, loop_jacobian, noise_of
-from rtmbs.semirecursive.start.assembly import Assembly, check_closed
-from rtmbs.semirecursive.start.nearest import CLOSED, LARGEST, RANK, REFUSED, scaled_entries, worst_of
+from rtmbs.semirecursive.start.assembly import (
+    CLOSED,
+    LARGEST,
+    RANK,
+    REFUSED,
+    Assembly,
+    check_closed,
+    scaled_entries,
+    worst_of,
+)
 from rtmbs.system.contact_tables import rate_mask
 from rtmbs.system.system import System
 

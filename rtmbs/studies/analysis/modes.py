@@ -43,8 +43,7 @@ from rtmbs.results.tables import needed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.semirecursive.start.assembly import Assembly
-from rtmbs.semirecursive.start.nearest import REFUSED, worst_of
+from rtmbs.semirecursive.start.assembly import REFUSED, Assembly, worst_of
 from rtmbs.semirecursive.start.rank import independent_rows
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.linearisation import (

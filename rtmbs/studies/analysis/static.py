@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.start.assembly import Assembly
-from rtmbs.semirecursive.start.nearest import REFUSED, worst_of
+from rtmbs.semirecursive.start.assembly import REFUSED, Assembly, worst_of
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
 from rtmbs.studies.analysis.linearisation import force_state_derivatives

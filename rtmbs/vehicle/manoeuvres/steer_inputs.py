@@ -19,8 +19,18 @@ from rtmbs.results import Result
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.linearisation import linearise
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, first_peak, response_time, signals_of, steady, steered_signals
+from rtmbs.vehicle.manoeuvres.report import (
+    Manoeuvre,
+    Metric,
+    Plot,
+    Trial,
+    first_peak,
+    response_time,
+    run_open_loop,
+    signals_of,
+    steady,
+    steered_signals,
+)
 from rtmbs.vehicle.rest import Rest
 from rtmbs.vehicle.steering import DRIVER, Ramp, eased
 

@@ -23,7 +23,6 @@ from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame, Strip
-from rtmbs.viewer.session.channels import LiveChannels
 from rtmbs.viewer.session.commands import (
     LOGGED,
     Command,
@@ -56,11 +55,11 @@ from rtmbs.viewer.session.commands import (
 )
 from rtmbs.viewer.session.connection import Kind, Message, Offer
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.disk_head import HISTORY
-from rtmbs.viewer.session.disk_history import DiskHistory
+from rtmbs.viewer.session.disk_history import HISTORY, DiskHistory
 from rtmbs.viewer.session.history import Changes, History, Pose
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
+from rtmbs.viewer.session.plotted import LiveChannels
 from rtmbs.viewer.session.session import Session, same_default
 from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
 from rtmbs.viewer.text import counted, error_details, error_place, error_sentence

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.state_rows import NUMBER, kernel_arrays, row_layout, row_of
-from rtmbs.state import State
+from rtmbs.state import NUMBER, State, kernel_arrays, row_layout, row_of
 from rtmbs.viewer.session.commands import Command, SetInput, SetOption, key_of
 from rtmbs.viewer.session.disk_history import DiskHistory
 from rtmbs.viewer.session.mouse_spring import Attachment, Hold

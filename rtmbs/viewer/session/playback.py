@@ -31,7 +31,6 @@ from rtmbs.viewer.scene.frame import (
     Strip,
     T,
 )
-from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
     Inspect,
@@ -50,6 +49,7 @@ from rtmbs.viewer.session.commands import (
     checked_speed,
 )
 from rtmbs.viewer.session.connection import Inbox, Message
+from rtmbs.viewer.session.plotted import whole_channel
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,7 @@ from rtmbs.results.samples import Evaluation, Samples, one_sample, samples_of
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.observers import At, Every, Observer
-from rtmbs.simulation.observers.meters import VIOLATIONS
-from rtmbs.simulation.observers.observer import Watched
+from rtmbs.simulation.observers.observer import VIOLATIONS, Watched
 from rtmbs.state import State
 from rtmbs.system.components import WORLD
 from rtmbs.system.system import System
@@ -42,9 +41,9 @@ from rtmbs.viewer.scene.frame import (
     T,
 )
 from rtmbs.viewer.scene.shapes import outline
-from rtmbs.viewer.session.channels import Inspection, LiveChannels
 from rtmbs.viewer.session.describe import CHOICES, contact_descriptions
 from rtmbs.viewer.session.history import Moment
+from rtmbs.viewer.session.plotted import Inspection, LiveChannels
 from rtmbs.viewer.session.session import Session
 
 Array = NDArray[np.float64]

@@ -58,7 +58,7 @@ from rtmbs.viewer.web.content import (
     views_content,
     with_only,
 )
-from rtmbs.viewer.web.plots import (
+from rtmbs.viewer.web.page import (
     OtherRun,
     channel_content,
     in_runs,

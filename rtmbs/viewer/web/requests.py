@@ -36,7 +36,7 @@ from rtmbs.viewer.session.commands import (
     Vector,
 )
 from rtmbs.viewer.session.plotted import Plotted, built_in_plots
-from rtmbs.viewer.web.plots import plotted_of
+from rtmbs.viewer.web.page import plotted_of
 
 
 class ShowWindow(NamedTuple):

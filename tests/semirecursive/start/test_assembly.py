@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.semirecursive.start.nearest import CLOSED, REFUSED, worst_of
+from rtmbs.semirecursive.start.assembly import CLOSED, REFUSED, worst_of
 from tests.cases import quick
 from tests.mechanisms import turns
 from tests.semirecursive.start.cases import INDEPENDENT, MODELS, assembly_of, closed_pose, fourbar, system_of

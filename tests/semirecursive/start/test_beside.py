@@ -9,7 +9,7 @@ import rtmbs
 from bench.campaigns.assembly import CAMPAIGN
 from rtmbs import Simulation
 from rtmbs.errors import StartError
-from rtmbs.semirecursive.start.nearest import bounded_change
+from rtmbs.semirecursive.start.assembly import bounded_change
 
 
 def fourbar(lengths, ground, turned=(0.0, 0.0, 0.0)):

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array
 
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.semirecursive.start.nearest import NearestPose, scaled_entries
+from rtmbs.semirecursive.start.assembly import NearestPose, scaled_entries
 
 
 def test_entries_are_scaled_as_by_diagonal_matrices():

@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.session.channels import EVERY, Inspection, LiveChannels
+from rtmbs.viewer.session.plotted import EVERY, Inspection, LiveChannels
 from tests.viewer.mechanisms import motored
 
 

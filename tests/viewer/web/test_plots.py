@@ -13,8 +13,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.page import PageOptions, write_page
-from rtmbs.viewer.web.plots import panel_data, plotted_of, recorded_curves
+from rtmbs.viewer.web.page import PageOptions, panel_data, plotted_of, recorded_curves, write_page
 from tests.viewer.mechanisms import motored
 
 MODEL = motored(torque=3.0)

@@ -1,21 +1,98 @@
-"""Contacts that are renewed before every step: patches of convex shapes, near pairs of contact sets; overlaps.
+"""Forces that a Simulation renews: contacts before every step, and loads of bearings inside it.
 
-What finds them is loaded where a System has them. Bodies that overlap deeply at the start are thrown apart by their
-contact, which is warned of.
+Contacts are patches of convex shapes and near pairs of contact sets. What finds them is loaded where a System has them.
+Bodies that overlap deeply at the start are thrown apart by their contact, which is warned of.
+
+Loads of bearings follow the reactions of their joints (METHODS 8.6). A friction F(N) moves the reactions N that it
+depends on. The load at the end of a step is the fixed point of
+
+    take the step with load N_k at its end,    N_{k+1} = load of the reaction at the new state
+
+found by Aitken's relaxation. Loads at both ends of a step agree with their reactions, so the order of the method stays.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.bearing import CONTACT, LOAD
 from rtmbs.errors import StepError, warn
+from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.catalogue import touch_motion
+from rtmbs.results.motion_channels import body_motion
+from rtmbs.results.reactions import reaction_values
 from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import GRAVITY_SLOT
+
+Array = NDArray[np.float64]
+AGREES = 1e-9  # of the largest load: what the load of a step and its reaction may differ by
+MOST = 30  # tries of a step: without friction that jams, four do
+LEAST, LARGEST = 0.05, 2.0  # relaxation: shares of the change that are taken
+
+
+class BearingLoads:
+    """Loads of all frictions of a System that follow their joints, and their places among the inputs."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.bearings = list(system.bearings.values())
+        starts = system.tables.closures.row_pointer
+        self.rows = {  # of the gaps of rigid contacts: their multipliers are the normal forces
+            bearing.joint: int(starts[system.closure_names.index(bearing.joint)])
+            for bearing in self.bearings
+            if bearing.kind == CONTACT
+        }
+        self.slots = np.array([system.inputs[f"{name}.{LOAD}"].start for name in system.bearings], np.int64)
+
+    def of(self, equations: SemiRecursiveEquations, state: State) -> Array:
+        """Return the loads (k,) that belong to the reactions at a state, whose accelerations balance its forces."""
+        found, seen = np.empty(len(self.bearings)), None
+        for k, bearing in enumerate(self.bearings):
+            if (row := self.rows.get(bearing.joint)) is not None:
+                found[k] = abs(state.lam[row])
+                continue
+            seen = Evaluation(self.system, equations.tables, one_sample(state)) if seen is None else seen
+            wrench = reaction_values(seen, self.system, bearing.joint)[0]
+            found[k] = bearing.load(wrench, self.turn_of(seen, bearing.joint))
+        return found
+
+    def turn_of(self, seen: Evaluation, joint: str) -> Array:
+        """Return the orientation (3, 3) of the second body of a joint."""
+        info = self.system.joints.get(joint)
+        if info is None or (body := self.system.bodies[info.b]).dof < 0:
+            return np.eye(3)
+        return np.asarray(body_motion(seen, body).orientation[0])
+
+    def settle(self, u: Array, loads: Callable[[], Array | None]) -> bool:
+        """Let the loads in ``u`` (nu,) be those that ``loads`` answers for them; False where they do not agree.
+
+        ``loads`` returns None where there is no answer.
+        """
+        given, share, before = u[self.slots].copy(), 1.0, None
+        for _ in range(MOST):
+            u[self.slots] = given
+            found = loads()
+            if found is None:
+                return True
+            missed = found - given
+            if np.max(np.abs(missed)) <= AGREES * np.max(np.abs(found)):
+                return True
+            if before is not None and (turned := missed - before) @ turned > 0.0:
+                share = float(np.clip(-share * (before @ turned) / (turned @ turned), LEAST, LARGEST))
+            given, before = given + share * missed, missed
+        return False
+
+
+def unsettled(report: StepReport, loads: BearingLoads) -> StepReport:
+    """Return the report of a step in which friction and reactions do not come to agree."""
+    names = tuple(loads.system.bearings)
+    why = "the loads of bearings and the friction that they cause do not agree, as where friction jams a slide"
+    return report._replace(outcome=Outcome.NOT_CONVERGED, worst=names, reason=why)
 
 
 class RenewedContacts(Protocol):
@@ -32,13 +109,13 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
     """
     found: list[RenewedContacts] = []
     if system.forces and any(info.contact is not None for info in system.forces.values()):
-        from rtmbs.simulation.convex_contacts import convex_contacts_of
+        from rtmbs.simulation.contact_pairs import convex_contacts_of
 
         if (patches := convex_contacts_of(system)) is not None:
             found.append(patches)
     check_renewed(system, method)
     if system.contact_sets:
-        from rtmbs.simulation.contact_sets import SetPairs
+        from rtmbs.simulation.contact_pairs import SetPairs
 
         found.append(SetPairs(system))
     return tuple(found)
@@ -47,7 +124,7 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
 def check_renewed(system: System, method: Any) -> None:
     """Raise InputError for a method whose steps have no tangent of contact sets, where a System has some."""
     if system.contact_sets:
-        from rtmbs.simulation.contact_sets import check_method
+        from rtmbs.simulation.contact_pairs import check_method
 
         check_method(system, method)
 
@@ -109,7 +186,7 @@ def warn_of_overlaps(sim: Any) -> None:
         if energy > most:
             worst, most, depth = info.name, energy, deep
     for g, name in enumerate(system.contact_sets):
-        from rtmbs.simulation.contact_sets import touching_at
+        from rtmbs.simulation.contact_pairs import touching_at
 
         deep = float(touching_at(sim.equations, state, g).penetrations.max(initial=0.0))
         stiffness, exponent = sim.equations.tables.sets.law[g, :2].tolist()
@@ -126,7 +203,3 @@ def warn_of_overlaps(sim: Any) -> None:
             f"contact {worst!r} begins {depth:.3g} m deep, with {most:.3g} J in its spring: it throws the bodies apart;"
             " let them start apart, or nearer to rest"
         )
-
-
-Array = NDArray[np.float64]
-LEAST, LARGEST = 0.05, 2.0  # relaxation: shares of the change that are taken
