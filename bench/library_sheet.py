@@ -10,26 +10,12 @@ from tempfile import TemporaryDirectory
 from bench.cookbook import HEIGHT, WIDTH, sheet
 from rtmbs import Simulation, library
 from rtmbs.viewer.film import FilmOptions, film_simulation
-from rtmbs.viewer.scene.camera import Camera, common_axis, ground_axes
-from rtmbs.viewer.session.worker import ManualConnection
-
-
-def first_view(sim: Simulation) -> str:
-    """Return the view in which a window opens a mechanism: along the common axis of its joints, or from a corner."""
-    connection = ManualConnection(sim)
-    connection.should_step()
-    description, frame = connection.describe(), connection.latest()
-    assert frame is not None
-    camera = Camera(ground=ground_axes(description.gravity))
-    if (axis := common_axis(description, frame.A)) is not None:
-        camera.look_along(axis)
-    return f"{camera.azimuth:.6f},{camera.elevation:.6f}"
 
 
 def picture(name: str, folder: Path) -> Path:
     """Return the picture of a mechanism at its start."""
     sim, path = Simulation(library.build(name).compile()), folder / f"{name}.png"
-    options = FilmOptions(frames=1, width=WIDTH, height=HEIGHT, scales=False, camera=first_view(sim))
+    options = FilmOptions(frames=1, width=WIDTH, height=HEIGHT, scales=False)
     film_simulation(sim, path, options)
     return path
 

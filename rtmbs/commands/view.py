@@ -310,7 +310,7 @@ def filming(options: argparse.Namespace) -> Any:
     names = ("frames", "seconds", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
     taken = {name: getattr(options, name) for name in names} | arrows_of(options)
     taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
-    taken |= {"camera": options.camera or "isometric", "theme": options.theme or "white", "rate": options.fps or 30.0}
+    taken |= {"camera": options.camera, "theme": options.theme or "white", "rate": options.fps or 30.0}
     return FilmOptions(**taken, width=width, height=height, progress=True)
 
 

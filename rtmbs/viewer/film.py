@@ -18,7 +18,7 @@ from rtmbs.model import Model
 from rtmbs.model.shapes import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.camera import Camera, ground_axes
+from rtmbs.viewer.scene.camera import Camera, ground_axes, look_first
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import Batch, Drawing, Section
 from rtmbs.viewer.scene.frame import Frame
@@ -288,7 +288,8 @@ class FilmOptions:
 
     frames: how many; or as many as ``seconds`` of the mechanism need, where those are given.
     rate: pictures a second of the video.  speed: simulated seconds a second of the video.
-    camera: what ``Camera.look`` takes: a preset, angles, or a matrix.  parallel: lines stay parallel.
+    camera: what ``Camera.look`` takes: a preset, angles, or a matrix; as a window begins unless given.
+    parallel: lines stay parallel.
     follow: name of a body that the camera goes with, "" for none.
     overlay: name, time and speed are written on every picture.  scales: so are the names of the axes, a scale bar and
     that of arrows.  legend: so is what the colours mean.
@@ -306,7 +307,7 @@ class FilmOptions:
     width: int = 1200
     height: int = 700
     theme: str = "white"
-    camera: str = "isometric"
+    camera: str = ""
     parallel: bool = False
     follow: str = ""
     overlay: bool = False
@@ -453,7 +454,7 @@ def write_film(
     check(filming)
     theme, camera = theme_named(filming.theme), Camera()
     camera.parallel = filming.parallel
-    camera.look(filming.camera)  # raises at once for an unknown camera
+    camera.look(filming.camera or "isometric")  # raises at once for an unknown camera
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
     named(description, filming.traces)  # raises at once for an unknown point
@@ -467,7 +468,7 @@ def write_film(
                 if scene is None:
                     scene = styled_scene(Scene(description, theme, frame), filming, wrenches)
                     camera.ground = ground_axes(description.gravity)
-                    camera.look(filming.camera)
+                    look_first(camera, description, frame.A, filming.camera)
                     following = None if followed is None else Following(followed, scene)
                     if following is None:
                         camera.fit(scene.whole(), left)

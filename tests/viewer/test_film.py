@@ -66,7 +66,7 @@ def test_the_command_films_a_mechanism_without_a_display(tmp_path):
 def test_matplotlib_draws_bodies_where_they_are(tmp_path):
     sim = Simulation(rtmbs.library.build("fourbar", ny=1, nz=1).compile())
     filmed = film_simulation(
-        sim, tmp_path / "one.png", FilmOptions(frames=1, width=400, height=300, renderer=MATPLOTLIB)
+        sim, tmp_path / "one.png", FilmOptions(frames=1, width=400, height=300, renderer=MATPLOTLIB, camera="iso")
     )
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "")
     (picture,) = pictures(tmp_path / "one.png")
@@ -203,6 +203,19 @@ def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
     np.testing.assert_allclose(np.array(centers) - centers[0], gone, atol=1e-12)
     with pytest.raises(UnknownNameError, match="body"):
         film_simulation(Simulation(system), tmp_path / "no.png", replace(filming, follow="nobody"))
+
+
+@pytest.mark.parametrize(
+    ("name", "camera", "wanted"), [("fourbar", "", "x"), ("top", "", "iso"), ("fourbar", "iso", "iso")]
+)
+def test_a_film_begins_as_a_window_does(tmp_path, monkeypatch, name, camera, wanted):
+    """Along the common axis of a planar mechanism, from a corner of a spatial one, and as it is told."""
+    seen, draw, expected = [], Flat.draw, Camera()
+    monkeypatch.setattr(Flat, "draw", lambda flat, *given: (seen.append(given[1].axes()), draw(flat, *given))[1])
+    sim = Simulation(rtmbs.library.build(name).compile())
+    film_simulation(sim, tmp_path / "one.png", FilmOptions(frames=1, renderer=MATPLOTLIB, camera=camera))
+    expected.look(wanted)
+    np.testing.assert_allclose(seen[0], expected.axes(), atol=1e-9)
 
 
 def test_a_given_view_is_looked_along_and_turning_goes_on_from_there():

@@ -29,7 +29,7 @@ from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
 from rtmbs.viewer.qt.menus import LAST_FILES, make_menus, with_first
 from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
-from rtmbs.viewer.scene.camera import common_axis, ground_axes
+from rtmbs.viewer.scene.camera import ground_axes, look_first
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
 from rtmbs.viewer.scene.elements import BODY, Choice, distances
 from rtmbs.viewer.scene.frame import Frame
@@ -219,12 +219,9 @@ class Window(QMainWindow):
         self._fit_next = self._building = False
 
     def _look_first(self, description: SceneDescription, frame: Frame) -> None:
-        """Look at a mechanism that was opened: at a planar one along the common axis of its joints."""
-        axis, camera = common_axis(description, frame.A), self.canvas.camera
-        if axis is not None and not self._building:
-            camera.look_along(axis)
-        elif not self._building:
-            camera.look("isometric")  # the direction that suited another mechanism may show this one from its edge
+        """Look at a mechanism that was opened: a direction that suited another one may show it from its edge."""
+        if not self._building:
+            look_first(self.canvas.camera, description, frame.A)
         self.act.fit()
 
     def make_scene(self) -> None:

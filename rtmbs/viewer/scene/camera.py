@@ -350,6 +350,18 @@ def common_axis(description: SceneDescription, A: Array) -> Array | None:
     return axis if axis @ toward > 0.0 else -axis
 
 
+def look_first(camera: Camera, description: SceneDescription, A: Array, chosen: str = "") -> None:
+    """Look at a mechanism as ``chosen`` says, what ``Camera.look`` takes.
+
+    Without a choice a planar mechanism is seen along the common axis of its joints, a spatial one from a corner.
+    """
+    axis = None if chosen else common_axis(description, A)
+    if axis is None:
+        camera.look(chosen or "isometric")
+    else:
+        camera.look_along(axis)
+
+
 # ---- extreme points --------------------------------------------------------------------------------------------------
 
 MOTION_LIMIT = 5.0  # sizes of a mechanism that its motion may go and be in the picture

@@ -22,7 +22,7 @@ from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene import camera as cameras
 from rtmbs.viewer.scene import drawing
-from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, common_axis, ground_axes, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, ground_axes, look_first, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import (
     AXIS_COLORS,
@@ -431,10 +431,7 @@ def views_content(description: SceneDescription, pictures: Pictures, paging: Pag
     for name in PRESETS:
         camera.look(name)
         views[name] = camera.axes()[2].tolist()
-    camera.look(paging.camera or "isometric")
-    axis = None if paging.camera else common_axis(description, rotations(pictures.q[0]))
-    if axis is not None:
-        camera.look_along(axis)
+    look_first(camera, description, rotations(pictures.q[0]), paging.camera)
     return {
         "up": camera.ground[2].tolist(),
         "north": camera.ground[1].tolist(),

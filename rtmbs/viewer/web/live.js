@@ -368,7 +368,10 @@ function restoreCamera(page) {
   if (!kept) return;
   stage.setParallel(kept.parallel);
   setTheme(page, kept.theme);
-  if (kept.held) return; // the user has not moved it: what is shown now is fitted
+  if (kept.held) { // the user has chosen a direction at most: what is shown now is fitted along it
+    page.content.view = kept.position.map((one, k) => one - kept.target[k]);
+    return;
+  }
   stage.camera.position.set(...kept.position);
   stage.controls.target.set(...kept.target);
   stage.camera.zoom = kept.zoom;

@@ -414,3 +414,40 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert told["curves"] == told["chosen"]
     assert told["ways"]
     assert all(told["ways"])
+
+
+CAMERA = """
+await sure(() => page.live.pictures > 0);
+page.redraw();
+await drawn();
+const { camera, controls, parallel, theme } = page.stage;
+Object.assign(told, { position: camera.position.toArray(), target: controls.target.toArray(), parallel, theme });
+told.direction = page.stage.direction().normalize().toArray();
+"""
+
+
+def loaded_anew(browser):
+    """Return the camera before and after F5."""
+    before = browser.run(CAMERA)
+    browser.run("page.old = true;")
+    browser.ask("Page.reload")
+    new = "document.readyState === 'complete' && Boolean(window.rtmbs) && !window.rtmbs.old"
+    wait_until(lambda: browser.ask("Runtime.evaluate", expression=new)["result"].get("value"))
+    return before, browser.run(CAMERA)
+
+
+def test_a_page_that_is_loaded_anew_keeps_its_camera(served, browser):
+    browser.open(served.address)
+    browser.run("await sure(() => page.live.pictures > 0); page.actions.look_side(); press('F8');")
+    before, after = loaded_anew(browser)
+    np.testing.assert_allclose(after["direction"], before["direction"], atol=1e-9, err_msg="along x, by its key")
+    assert after["theme"] == before["theme"] != "white"
+    browser.run("page.actions.parallel();")
+    for kind, x, y in (("mousePressed", 300, 200), ("mouseMoved", 340, 215), ("mouseReleased", 340, 215)):
+        browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+    before, after = loaded_anew(browser)
+    assert before["direction"][0] < 0.999, "the mouse turned the picture"
+    assert after["parallel"]
+    for name in ("position", "target"):
+        np.testing.assert_allclose(after[name], before[name], atol=1e-9, err_msg=name)
+    browser.run("press('F8'); page.actions.parallel();")
