@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.viewer import add_mechanism, run
-from rtmbs.viewer.session import worker
+from rtmbs.viewer.session import process_connection
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def serve(*arguments: Any) -> None:
     real_serve(*arguments)
 
 
-real_serve = worker.serve
+real_serve = process_connection.serve
 
 
 def bare(parameters: dict[str, Any], h: float, name: str, orders: Any) -> None:
@@ -108,7 +108,7 @@ def bare(parameters: dict[str, Any], h: float, name: str, orders: Any) -> None:
     state = sim.state.copy()
     sim.step()
     sim.restore(state)
-    worker.freeze_garbage()
+    process_connection.freeze_garbage()
     orders.send("ready")
     while (count := orders.recv()) is not None:
         pacer = Pacer(h)
@@ -124,7 +124,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
     watched, unwatched = Steps(), Steps()
     os.environ[MEMORY] = watched.name
-    worker.serve = serve
+    process_connection.serve = serve
     orders, theirs = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
     other = context.Process(target=bare, args=(parameters, arguments.h, unwatched.name, theirs), daemon=True)

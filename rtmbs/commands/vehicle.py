@@ -294,7 +294,7 @@ def drive_in_window(origin: "DriveOrigin", *, pad: bool, theme: str, record: str
     from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
     from rtmbs.viewer.scene.theme import theme_named
     from rtmbs.viewer.session.commands import Play
-    from rtmbs.viewer.session.worker import ProcessConnection
+    from rtmbs.viewer.session.process_connection import ProcessConnection
 
     check_qt()
     check_display()

@@ -62,7 +62,7 @@ def test_importing_rtmbs_or_the_session_loads_no_qt():
     code = (
         "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.session.connect; "
         "print([m for m in ('numba', 'scipy', 'PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules]); "
-        "import rtmbs.viewer.session.worker, rtmbs.viewer.session.worker, rtmbs.viewer.session.playback; "
+        "import rtmbs.viewer.session.worker, rtmbs.viewer.session.process_connection, rtmbs.viewer.session.playback; "
         "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)

@@ -22,7 +22,7 @@ from rtmbs.jit.compile_progress import collector_pauses
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Loop, Play
 from rtmbs.viewer.session.connection import Connection
-from rtmbs.viewer.session.worker import handled
+from rtmbs.viewer.session.process_connection import handled
 
 # A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
 # the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).

@@ -14,7 +14,7 @@ from rtmbs.viewer.session.commands import KeepHistory
 from rtmbs.viewer.session.connection import Connection, Message
 from rtmbs.viewer.session.disk_history import is_history
 from rtmbs.viewer.session.origin import MODEL_FILE, FromFactory, FromModel, FromSimulation, Origin
-from rtmbs.viewer.session.worker import ProcessConnection, pickling_error
+from rtmbs.viewer.session.process_connection import ProcessConnection, pickling_error
 
 if TYPE_CHECKING:
     from rtmbs.results.result import Result

@@ -15,7 +15,7 @@ from PySide6.QtCore import QSettings, QTimer
 
 from rtmbs.viewer.qt import application, window
 from rtmbs.viewer.qt.application import ended_by_interrupt
-from rtmbs.viewer.session.worker import handled
+from rtmbs.viewer.session.process_connection import handled
 from tests.patience import LONGEST
 from tests.viewer.windows import Watched
 

@@ -21,7 +21,7 @@ from rtmbs.viewer.session.commands import (
     StepForward,
 )
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.session.worker import Outgoing
+from rtmbs.viewer.session.process_connection import Outgoing
 from tests.patience import LONGEST
 from tests.viewer.waiting import wait
 
