@@ -14,15 +14,8 @@ from rtmbs.language.read import read as read_model
 from rtmbs.studies.sweeps.result import Folder
 from rtmbs.studies.sweeps.sweep import read_study
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.disk_history import (
-    NAME,
-    BodyFrames,
-    encoded,
-    load_history,
-    places_of,
-    write_block,
-    write_head,
-)
+from rtmbs.viewer.session.disk_head import NAME, encoded, write_head
+from rtmbs.viewer.session.disk_history import BodyFrames, load_history, places_of, write_block
 
 LIES: tuple[Any, ...] = (
     None,

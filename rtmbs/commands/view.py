@@ -19,7 +19,7 @@ from rtmbs.commands.arguments import (
     read_options,
 )
 from rtmbs.errors import InputError, RtmbsError, StepError
-from rtmbs.viewer.session.disk_history import is_history
+from rtmbs.viewer.session.disk_head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function

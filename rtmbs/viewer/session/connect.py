@@ -12,7 +12,7 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
 from rtmbs.viewer.session.commands import KeepHistory
 from rtmbs.viewer.session.connection import Connection, Message
-from rtmbs.viewer.session.disk_history import is_history
+from rtmbs.viewer.session.disk_head import is_history
 from rtmbs.viewer.session.origin import MODEL_FILE, FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.session.process_connection import ProcessConnection, pickling_error
 

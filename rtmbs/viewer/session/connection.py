@@ -28,7 +28,7 @@ from rtmbs.viewer.session.commands import (
     Subscribe,
     key_of,
 )
-from rtmbs.viewer.session.disk_history import HISTORY
+from rtmbs.viewer.session.disk_head import HISTORY
 from rtmbs.viewer.session.origin import free_name
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]

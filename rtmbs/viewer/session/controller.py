@@ -55,7 +55,8 @@ from rtmbs.viewer.session.commands import (
 )
 from rtmbs.viewer.session.connection import Kind, Message, Offer
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.disk_history import HISTORY, DiskHistory
+from rtmbs.viewer.session.disk_head import HISTORY
+from rtmbs.viewer.session.disk_history import DiskHistory
 from rtmbs.viewer.session.history import Changes, History, Pose
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of

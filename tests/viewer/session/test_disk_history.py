@@ -17,7 +17,8 @@ from rtmbs.viewer.session import disk_history
 from rtmbs.viewer.session.commands import Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.disk_history import DiskHistory, blocks_of, decoded, encoded, is_history, load_history
+from rtmbs.viewer.session.disk_head import decoded, encoded, is_history
+from rtmbs.viewer.session.disk_history import DiskHistory, blocks_of, load_history
 from rtmbs.viewer.session.history import History
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.session import Session
