@@ -3,8 +3,9 @@
  * Turns of 100 periods go to the mechanism and to the empty loop, one after the other, until each had SECONDS. So both
  * meet what else the machine does. Every period begins at its time: sleep, then spin for the last 0.1 ms. The mechanism
  * sets an input, takes a step and reads an output. A period is late when its work ends after the next one is due; its
- * time to wake up counts. Later than ten periods, the clock is set anew, and that is counted too. With REAL_TIME 1 it
- * asks for SCHED_FIFO and locked memory. Prints both counts and percentiles of the delay [us] of wakes and ends. */
+ * time to wake up counts: those that were late when they woke would be late without work. Later than ten periods, the
+ * clock is set anew, and that is counted too. With REAL_TIME 1 it asks for SCHED_FIFO and locked memory. Prints the
+ * counts and percentiles of the delay [us] of wakes and ends. */
 #define _GNU_SOURCE
 #include "rtmbs.h"
 #include <math.h>
@@ -18,7 +19,7 @@ enum { STEPPING, EMPTY, LOOPS, TURN = 100, BACKLOG = 10 };
 static const double PERIOD = 1e-3, SPIN = 1e-4;
 static const char *const NAMES[] = {"stepping", "empty"};
 
-typedef struct { long periods, late, moved; float *wake, *end; } counts;
+typedef struct { long periods, late, late_wakes, moved; float *wake, *end; } counts;
 
 static double now(void) {
     struct timespec t;
@@ -75,13 +76,14 @@ int main(int count, char **words) {
                 if (l == STEPPING && !work(it, k)) return fputs("a step was refused\n", stderr), 1;
                 double ended = now();
                 c->wake[c->periods] = (float)(woke - due), c->end[c->periods] = (float)(ended - due);
-                c->late += ended > due + PERIOD;
+                c->late += ended > due + PERIOD, c->late_wakes += woke > due + PERIOD;
                 if (ended > due + BACKLOG * PERIOD) c->moved++, due = ended;
             }
         }
     }
     for (int l = 0; l < LOOPS; l++) {
-        printf("%s: %ld of %ld periods late, clock set anew %ld times\n", NAMES[l], found[l].late, found[l].periods, found[l].moved);
+        printf("%s: %ld of %ld periods late, %ld of them when they woke, clock set anew %ld times\n", NAMES[l],
+               found[l].late, found[l].periods, found[l].late_wakes, found[l].moved);
         tell("woke behind its time by", found[l].wake, found[l].periods);
         tell("ended behind its time by", found[l].end, found[l].periods);
     }
