@@ -1,7 +1,7 @@
 """A car with a driver in a Simulation: before each step the driver sets steering, drive torques and brakes.
 
-The driver's memory stands in the State of the Simulation, as inputs of the force ``driver``, so a restored State goes on
-with the same bytes.
+The driver's memory stands in the State of the Simulation, as inputs of the force ``driver``, so a restored State goes
+on with the same bytes.
 """
 
 from math import cos, sin
