@@ -11,8 +11,8 @@ import numpy as np
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
-from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.components import no_balance, no_origins, with_origins
+from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.contact_tables import no_contact_sets, no_contacts
 from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.law_tables import WIDTH, no_lane_program, no_program, no_seat_program
