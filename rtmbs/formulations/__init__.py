@@ -56,6 +56,7 @@ __getattr__, __dir__, __all__ = lazily(
             ],
             "stabilisation": [
                 "STABILITY",
+                "Baumgarte",
                 "Disturbance",
                 "critical_gains",
                 "error_response",
