@@ -477,3 +477,66 @@ def nearest_names(name: str, names: Iterable[str]) -> list[str]:
     return [*same, *(one for one in get_close_matches(name, compared, n=LISTED, cutoff=0.5) if one not in same)][
         :LISTED
     ]
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+class DerivativeError(RtmbsError, ValueError):
+    """Error of a derivative that cannot be computed: a wrong shape, a wrong name, a function that is not one.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
+
+
+class TraceError(DerivativeError, TypeError):
+    """Error of a function that used a traced value in a way that a tape cannot hold, such as an ``if``.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
+
+
+class UnsupportedFunctionError(TraceError):
+    """Error of a NumPy function that met a traced value and has no rule.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
+
+
+class TapeSizeError(DerivativeError):
+    """Error of a tape, or of its derivative, with more steps than allowed.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
+
+
+class TapeFileError(DerivativeError):
+    """Error of a tape file that is truncated, of another version, or no tape at all.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
+
+
+class DerivativeMismatchError(DerivativeError, AssertionError):
+    """Error of two sources of one derivative that disagree; the message names output, input and values.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """

@@ -6,18 +6,19 @@ Names are resolved on first use: reading this package loads neither numba nor au
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
+from rtmbs.errors import (
+    DerivativeError,
+    DerivativeMismatchError,
+    TapeFileError,
+    TapeSizeError,
+    TraceError,
+    UnsupportedFunctionError,
+)
+
+__getattr__, __dir__, attached = lazy_loader.attach(
     __name__,
     submod_attrs={
         "derivative_tapes": ["SparseJacobian", "gradient_tape", "sparse_jacobian", "tangent_tape"],
-        "errors": [
-            "DerivativeError",
-            "DerivativeMismatchError",
-            "TapeFileError",
-            "TapeSizeError",
-            "TraceError",
-            "UnsupportedFunctionError",
-        ],
         "evaluator": ["Evaluator"],
         "function_sources": ["Autograd", "ComplexStep", "Derivatives", "FiniteDifference"],
         "program": ["Program", "evaluate", "lowered", "memory_of"],
@@ -40,3 +41,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "traced": ["Namespace", "recorder"],
     },
 )
+__all__ = [
+    *attached,
+    "DerivativeError",
+    "DerivativeMismatchError",
+    "TapeFileError",
+    "TapeSizeError",
+    "TraceError",
+    "UnsupportedFunctionError",
+]

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from rtmbs.ad import operations as o
 from rtmbs.ad.builder import ONE, PER_EMIT, ZERO, Builder, emit, grown, room
 from rtmbs.ad.derivative_graph import GUARDED_FACTORS, Graph, linearised, restricted
-from rtmbs.ad.errors import TapeSizeError
 from rtmbs.ad.tape import Tape, finished
 from rtmbs.ad.traced import LARGEST, Ids, too_large
 from rtmbs.ad.vertex_elimination import (
@@ -45,6 +44,7 @@ from rtmbs.ad.vertex_elimination import (
     put_product,
     settle,
 )
+from rtmbs.errors import TapeSizeError
 from rtmbs.jit.compiled import kernel
 
 Array = Any

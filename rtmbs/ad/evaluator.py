@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.derivative_graph import BLOCK, Graph, forward_pass, linearised, pattern, reverse_pass
 from rtmbs.ad.derivative_tapes import SparseJacobian, gradient_tape, sparse_jacobian
-from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.function_sources import Array, Compression, compress
 from rtmbs.ad.program import Program, evaluate, lowered, memory_of
 from rtmbs.ad.tape import Tape, finished, load_tape
+from rtmbs.errors import DerivativeError
 from rtmbs.jit.compiled import entry_for
 
 Floats = NDArray[np.float64]

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.errors import DerivativeError
+from rtmbs.errors import DerivativeError
 
 Array = Any  # arrays of numpy, autograd and the recorder pass through the same lines
 CHUNK = 64  # rows handed to a batched function at once: larger arrays fall out of cache

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.errors import DerivativeMismatchError
 from rtmbs.ad.function_sources import CENTRAL, Array, Autograd, ComplexStep, Derivatives, FiniteDifference, FlatFunction
 from rtmbs.ad.trace import Traced
-from rtmbs.errors import unknown_name
+from rtmbs.errors import DerivativeMismatchError, unknown_name
 
 SOURCES: dict[str, Callable[..., Derivatives]] = {
     "finite-difference": FiniteDifference,

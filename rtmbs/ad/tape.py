@@ -36,9 +36,9 @@ from rtmbs.ad.builder import (
     room,
     step,
 )
-from rtmbs.ad.errors import TapeFileError
 from rtmbs.ad.traced import Ids, OpenTape
 from rtmbs.core.files import DamagedFile, check_unpacked, opened, replacing
+from rtmbs.errors import TapeFileError
 from rtmbs.jit.compiled import kernel
 
 VERSION = 1

@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import numpy_rules  # noqa: F401 - fills the tables of traced arrays
 from rtmbs.ad import operations as o
-from rtmbs.ad.errors import DerivativeError, TraceError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import Array, FlatFunction
 from rtmbs.ad.numpy_rules import select, truth
 from rtmbs.ad.tape import Tape, simplified
 from rtmbs.ad.traced import LARGEST, NO_NUMBER, OpenTape, TracedArray, recorder, steps
+from rtmbs.errors import DerivativeError, TraceError
 
 # What NumPy says when it meets a traced value before this package does, and what was tried then.
 FOREIGN = {

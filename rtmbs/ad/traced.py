@@ -16,8 +16,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from rtmbs.ad.errors import TapeSizeError, TraceError, UnsupportedFunctionError
 from rtmbs.ad.operations import CONSTANT, INPUT
+from rtmbs.errors import TapeSizeError, TraceError, UnsupportedFunctionError
 
 Ids = NDArray[np.int32]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import (
     Dynamics,
+    StateLinearisation,
     Steps,
     constraint_rate,
     doubled_explicit,
@@ -23,9 +24,8 @@ from rtmbs.dae.dynamics import (
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of, values_of
-from rtmbs.formulations.augmented_system import Solver, check_solver
+from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
-from rtmbs.formulations.direct import Direct
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.numerics.linear.solver import DenseSolver
 
@@ -211,13 +211,21 @@ class BDFStepEquations:
             [R, P, Z((m, m)), Z((m, held)), Z((m, m))],
             [P[:held], Z((held, n)), Z((held, m)), Z((held, held)), Z((held, m))],
         ]
-        if not ns:
-            return np.block(blocks)
-        more = linearised_states(system, q, v, self.t, s)
-        for row, column in zip(blocks, (Z((n, ns)), -more.F_s, Z((m, ns)), Z((m, ns)), Z((held, ns))), strict=True):
-            row.append(column)
-        own = [Z((ns, m)), Z((ns, held)), Z((ns, m)), c * np.eye(ns) - more.G_s]
-        return np.block([*blocks, [-more.G_q, -more.G_v, *own]])
+        return with_states(blocks, linearised_states(system, q, v, self.t, s) if ns else None, c)
+
+
+def with_states(blocks: list[list[Array]], more: StateLinearisation | None, c: float) -> Array:
+    """Return the matrix of ``blocks`` for q, v and multipliers, with the states of force laws behind them.
+
+    The second row of blocks is the balance of forces; only it and the rates of the states depend on these.
+    """
+    if more is None:
+        return np.block(blocks)
+    ns = len(more.G_s)
+    own = [np.zeros((ns, block.shape[1])) for block in blocks[0][2:]]
+    for k, row in enumerate(blocks):
+        row.append(-more.F_s if k == 1 else np.zeros((len(row[0]), ns)))
+    return np.block([*blocks, [-more.G_q, -more.G_v, *own, c * np.eye(ns) - more.G_s]])
 
 
 @dataclass(frozen=True)
@@ -322,9 +330,4 @@ class ProjectedStepEquations(BDFStepEquations):
             [R, P, Z((m, m)), Z((m, held))],
             [P[:held], Z((held, n)), Z((held, m)), Z((held, held))],
         ]
-        if not ns:
-            return np.block(blocks)
-        more = linearised_states(system, q, v, self.t, s)
-        for row, column in zip(blocks, (Z((n, ns)), -more.F_s, Z((m, ns)), Z((held, ns))), strict=True):
-            row.append(column)
-        return np.block([*blocks, [-more.G_q, -more.G_v, Z((ns, m + held)), c * np.eye(ns) - more.G_s]])
+        return with_states(blocks, linearised_states(system, q, v, self.t, s) if ns else None, c)

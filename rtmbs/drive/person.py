@@ -20,7 +20,8 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.car import Car
 from rtmbs.vehicle.driveline import Driveline
-from rtmbs.vehicle.driver import HALVINGS, Arms, CarMotion, DrivenCar, Pedals, TwoWheelModel, no_force
+from rtmbs.vehicle.driven_car import HALVINGS, DrivenCar, no_force
+from rtmbs.vehicle.driver import Arms, CarMotion, Pedals, TwoWheelModel
 
 TURNS, RETURNS = 1.6, 3.0  # [1/s] how fast held steering keys turn, and how fast released ones return
 PRESSES, RELEASES = 2.5, 5.0  # [1/s] the same of the pedals

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import Program, lowered, record_branches
-from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, TraceError, UnsupportedFunctionError, unknown_name
 from rtmbs.export.entry_kernels import (
     BUSHING,
     ENERGY,

@@ -129,7 +129,8 @@ def compile_kernels(example: Instance, target: str, code: Path) -> None:
         (Path(scratch) / "example.pickle").write_bytes(pickle.dumps(example))
         path = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
         given = {**os.environ, **BASELINE, "RTMBS_CACHE_DIR": scratch, "PYTHONPATH": path}
-        run([sys.executable, "-m", "rtmbs.export.native_code", scratch, target], "the native kernels", given)
+        words = [sys.executable, "-m", "rtmbs.jit.native_code", "rtmbs.export.entry_kernels", scratch, target]
+        run(words, "the native kernels", given)
         keep(Path(scratch) / f"kernels.{target}.o", code)
 
 

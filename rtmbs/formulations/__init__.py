@@ -11,8 +11,8 @@ from rtmbs.core.names import ADDING, Register, lazily
 from rtmbs.formulations.contract import Formulation
 
 PLACES = {  # name: (module, class)
-    "direct": ("direct", "Direct"),
-    "baumgarte": ("baumgarte", "Baumgarte"),
+    "direct": ("augmented_system", "Direct"),
+    "baumgarte": ("stabilisation", "Baumgarte"),
     "partitioning": ("partitioning", "Partitioning"),
     "qr": ("null_space", "QR"),
     "svd": ("null_space", "SVD"),
@@ -22,7 +22,7 @@ PLACES = {  # name: (module, class)
     "ider-amirouche": ("null_space", "IderAmirouche"),
     "hemami-weimer": ("null_space", "HemamiWeimer"),
     "wampler": ("null_space", "Wampler"),
-    "least-squares-completion": ("least_squares_completion", "LeastSquaresCompletion"),
+    "least-squares-completion": ("null_space", "LeastSquaresCompletion"),
     "penalty": ("penalty", "Penalty"),
     "augmented-lagrangian": ("penalty", "AugmentedLagrangian"),
     "recursive": ("recursive", "Recursive"),
@@ -56,6 +56,7 @@ __getattr__, __dir__, __all__ = lazily(
             ],
             "stabilisation": [
                 "STABILITY",
+                "Baumgarte",
                 "Disturbance",
                 "critical_gains",
                 "error_response",

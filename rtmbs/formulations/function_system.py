@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import recorder, tangent_tape
-from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
-from rtmbs.errors import InputError, RtmbsError, shown
+from rtmbs.errors import DerivativeError, InputError, RtmbsError, shown
 from rtmbs.formulations.consistent import rate_sizes, sizes_of
 from rtmbs.formulations.contract import (
     ConstrainedSystem,

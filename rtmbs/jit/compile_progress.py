@@ -20,6 +20,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from rtmbs.core.garbage import CollectorRest
 from rtmbs.jit.cache_folder import FILES, PACKAGE, kernel_sources, place_of_process
 from rtmbs.jit.compiled import is_prebuilt, listening
 
@@ -42,12 +43,15 @@ class Compilations:
         self.count = 0
         self.bar: Any = None
         self.last = 0.0  # when a line was printed [s]
-        self.opening = Lock()  # a thread may count the kernels of workers
-        self.collecting = False  # the garbage collector is to be started again
+        self.opening = Lock()  # other threads compile too, and one may count the kernels of workers
+        self.closed = False
+        self.rest = CollectorRest()  # a collector that runs takes an eighth of a compilation
 
     def begin(self, kernel: str) -> None:
         """Note that a kernel is being compiled; kernels that it calls follow inside."""
         with self.opening:
+            if self.closed:  # while another thread began
+                return
             if self.bar is None:
                 self.open()
         self.bar.set_postfix_str(kernel)
@@ -56,52 +60,54 @@ class Compilations:
             print(f"compiled {self.count} of about {self.expected} kernels, now {kernel}", file=sys.stderr)
 
     def open(self) -> None:
-        """Print the line and open the bar. The garbage collector is off: it takes an eighth of a compilation."""
+        """Print the line, open the bar, and let the garbage collector rest."""
         self.expected = round(self.signatures * kernel_count())
         if not Compilations.said:
             place = place_of_process()
             print(f"compiling kernels{', the first time only' if place.folder else ''}; {place}", file=sys.stderr)
         Compilations.said, self.last = True, time.monotonic()
         self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
-        self.collecting = gc.isenabled()
-        gc.disable()
+        self.rest.begin()
 
     def end(self, kernel: str) -> None:
         """Count a compiled kernel."""
         self.count += 1
-        self.bar.update()
+        if self.bar is not None and not self.closed:
+            self.bar.update()
 
     def close(self) -> None:
-        """Close the bar."""
-        if self.bar is not None:
-            self.bar.close()
-        if self.collecting:
-            self.collecting = False
-            gc.enable()
+        """Close the bar for good; what threads still compile is not announced."""
+        with self.opening:
+            self.closed = True
+        try:
+            if self.bar is not None:
+                self.bar.close()
+        finally:
+            self.rest.end()
 
 
+_entering = Lock()
 _active: list[Compilations] = []
 
 
 @contextmanager
 def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
     """Announce compilations inside the ``with``; the bar expects ``signatures`` a kernel. Nested calls are silent."""
-    if _active:
-        yield _active[0]
+    with _entering:
+        nested = bool(_active)
+        if not nested:
+            _active.append(Compilations(signatures))
+        compilations = _active[0]
+    if nested:
+        yield compilations
         return
-    compilations = Compilations(signatures)
-    with listening(compilations.begin, compilations.end):
-        _active.append(compilations)
-        try:
+    try:
+        with listening(compilations.begin, compilations.end):
             yield compilations
-        finally:
-            compilations.close()
-            _active.clear()
-
-
-def collector_pauses() -> bool:
-    """Return whether a compilation in any thread lets the garbage collector rest, and will start it again."""
-    return any(one.collecting for one in _active)
+    finally:
+        if compilations in _active:
+            _active.remove(compilations)
+        compilations.close()
 
 
 @functools.cache

@@ -2,11 +2,17 @@
 
 The text of every kernel that an entry calls is linked into one module, and the slots of lazy kernels become constants.
 Only the C entry points stay visible. A process of its own does this, for ``BASELINE`` must be set before numba is
-imported, and ``keep_text`` called before the first kernel is.
+imported, and ``keep_text`` called before the first kernel is: ``python -m rtmbs.jit.native_code MODULE FOLDER TARGET``.
+MODULE has the entries, ``ENTRIES``. The folder holds ``example.pickle``, any struct that they take, and gets
+``kernels.TARGET.o``.
 """
 
+import pickle
 import re
+import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 BASELINE = {
@@ -153,3 +159,16 @@ def check_externals(names: list[str]) -> None:
     foreign = sorted(name for name in names if not name.startswith("llvm.") and name not in MATHEMATICS.split())
     if foreign:
         raise RuntimeError(f"the native kernels ask for {', '.join(foreign)}, which no C library has")
+
+
+def main(module: str, folder: Path, target: str) -> None:
+    """Write the object file of a target."""
+    keep_text()
+    entries: Mapping[str, Callable[..., Any]] = import_module(module).ENTRIES
+    example = pickle.loads((folder / "example.pickle").read_bytes())
+    code = machine_code(str(kernels_module(entries, example)), TARGETS[target], entries)
+    (folder / f"kernels.{target}.o").write_bytes(code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -443,8 +443,9 @@ class Force:
     point: Array | None = None  # (3,) body axes of ``body`` [m]
 
 
-def scalars(**values: float) -> tuple[Parameter, ...]:
-    return tuple(Parameter(name, np.array([value])) for name, value in values.items())
+def scalars(*held: str, **values: float) -> tuple[Parameter, ...]:
+    """Return a parameter for every number; those that ``held`` names are no inputs."""
+    return tuple(Parameter(name, np.array([value]), offered=name not in held) for name, value in values.items())
 
 
 def square(value: Numbers, what: str) -> Array:

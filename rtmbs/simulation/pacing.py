@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.garbage import CollectorRest
+
 Array = NDArray[np.float64]
 
 SPIN = 0.5e-3  # [s] the last stretch before a deadline is spun, because sleep wakes up late by about this much
@@ -218,13 +220,10 @@ def quiet_collector() -> Iterator[None]:
     A collection walks every object of the process and takes longer than many a period. Cycles that the work makes
     stay until the end.
     """
-    enabled = gc.isenabled()
     gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if enabled:
-            gc.enable()
+    with CollectorRest():
+        gc.freeze()
+        try:
+            yield
+        finally:
+            gc.unfreeze()

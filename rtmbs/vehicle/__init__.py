@@ -30,11 +30,11 @@ __getattr__, __dir__, __all__ = lazily(
             "bicycle": ["BicycleData", "bicycle"],
             "car": ["Car", "CarData"],
             "data_file": ["read"],
+            "driven_car": ["DrivenCar"],
             "driveline": ["Differential", "Driveline", "add_brake", "add_differentials", "add_drive"],
             "driver": [
                 "Arms",
                 "CarMotion",
-                "DrivenCar",
                 "HeldSteering",
                 "Path",
                 "PathFollower",

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtmbs.ad import TraceError, record_branches, sparse_jacobian
-from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.trace import MOST, path_at
+from rtmbs.errors import DerivativeError
 
 PARAMETERS = np.array([0.5])
 

@@ -10,12 +10,12 @@ from scipy.linalg import block_diag
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.derivative_graph import FACTORS
-from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import ComplexStep, FiniteDifference
 from rtmbs.ad.program import evaluate, lowered, memory_of
 from rtmbs.ad.tape import joined
 from rtmbs.ad.trace import Traced, record
+from rtmbs.errors import DerivativeError
 from rtmbs.jit.compiled import kernel
 
 RNG = np.random.default_rng(11)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
 from rtmbs.ad.trace import Trace, Traced, record
 from rtmbs.ad.traced import Namespace, recorder
+from rtmbs.errors import TraceError, UnsupportedFunctionError
 
 X = np.random.default_rng(3).uniform(0.2, 0.9, 12)
 A, B = (lambda x: x[:6].reshape(2, 3)), (lambda x: x[6:].reshape(3, 2))

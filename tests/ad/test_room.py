@@ -13,10 +13,10 @@ from rtmbs.ad import operations as o
 from rtmbs.ad import traced
 from rtmbs.ad.builder import PER_EMIT, PER_POWER, Builder, constant, emit, emit_power, emit_select, new_builder, step
 from rtmbs.ad.derivative_tapes import ORDERS, sparse_jacobian
-from rtmbs.ad.errors import TapeSizeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import ComplexStep
 from rtmbs.ad.trace import Traced, record
+from rtmbs.errors import TapeSizeError
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]

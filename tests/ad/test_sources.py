@@ -8,10 +8,9 @@ import pytest
 
 from rtmbs.ad import derivative_graph
 from rtmbs.ad import operations as o
-from rtmbs.ad.errors import DerivativeError, DerivativeMismatchError
 from rtmbs.ad.function_sources import Autograd, ComplexStep, FiniteDifference
 from rtmbs.ad.sources import SOURCES, check_derivatives, derivatives
-from rtmbs.errors import UnknownNameError
+from rtmbs.errors import DerivativeError, DerivativeMismatchError, UnknownNameError
 
 
 def spiral(x, xp=np):

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtmbs.ad.errors import TapeFileError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.tape import load_tape
 from rtmbs.ad.trace import Traced, record
+from rtmbs.errors import TapeFileError
 
 SIMPLER = {  # an expression of x (4,), and how many operations are left of it
     "constants fold": (lambda x: x[0] * (np.sin(2.0) * 3.0 / 7.0), 1),

@@ -38,7 +38,7 @@ ALLOWED = {
     "viewer/notebook.py": "a page that it wrote itself",
     "viewer/qt/plots.py": "writes",
     "studies/sweeps/engines.py": "the null device, and bytes that the process of the sweep wrote",
-    "export/native_code.py": "the Instance that the process of the user wrote",
+    "jit/native_code.py": "the Instance that the process of the user wrote",
     "export/packages.py": "sources of rtmbs, and the library that was just made",
     "system/user_functions.py": "bytes within a pickle that the user loads",
 }

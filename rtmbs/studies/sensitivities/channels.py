@@ -16,10 +16,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.trace import Trace
-from rtmbs.errors import InputError, shown
+from rtmbs.errors import DerivativeError, InputError, shown
 from rtmbs.numerics.rotations.quaternions import turned
 from rtmbs.results.catalogue import run_result, sources
 from rtmbs.results.channel import QUATERNION, TIME, Source, StoredValues

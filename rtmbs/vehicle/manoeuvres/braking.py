@@ -12,7 +12,8 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, number
 from rtmbs.simulation.observers.observer import Every
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.driver import CarMotion, DrivenCar, HeldSteering, Path, PathFollower, PedalTable, TwoWheelModel
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import CarMotion, HeldSteering, Path, PathFollower, PedalTable, TwoWheelModel
 from rtmbs.vehicle.manoeuvres.closed_loop import Circle, DisturbedTurn
 from rtmbs.vehicle.manoeuvres.report import Manoeuvre, Metric, Trial, joined, signals_of, wheel_loads
 

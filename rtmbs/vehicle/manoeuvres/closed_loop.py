@@ -14,9 +14,9 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
 from rtmbs.results import Result
 from rtmbs.vehicle.driveline import Driveline
+from rtmbs.vehicle.driven_car import DrivenCar
 from rtmbs.vehicle.driver import (
     CarMotion,
-    DrivenCar,
     HeldSteering,
     Path,
     PathFollower,

@@ -16,7 +16,8 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.studies.analysis.linearisation import Linearisation, linearise
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.driver import DrivenCar, HeldSteering, PedalTable, SpeedController
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import HeldSteering, PedalTable, SpeedController
 from rtmbs.vehicle.manoeuvres.report import Manoeuvre, Metric, Plot, Trial, ride_signals, signals_of
 from rtmbs.vehicle.manoeuvres.steer_inputs import SineSweep
 from rtmbs.vehicle.rest import carrying

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-from rtmbs.jit.compile_progress import collector_pauses
+from rtmbs.core.garbage import CollectorRest, keep_resting
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Loop, Play
 from rtmbs.viewer.session.connection import Connection
@@ -95,23 +95,21 @@ def collected_here() -> Iterator[None]:
     """Collect garbage in the event loop of this thread only; at the end everything is collected."""
     from PySide6.QtCore import QTimer
 
-    enabled, timer = gc.isenabled() or collector_pauses(), QTimer(interval=INTERVAL)
+    timer = QTimer(interval=INTERVAL)
     keep_overrides()
-    gc.disable()
-    timer.timeout.connect(collect_due_generations)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.stop()
-        collect()
-        if enabled:
-            gc.enable()
+    with CollectorRest():
+        timer.timeout.connect(collect_due_generations)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.stop()
+            collect()
 
 
 def collect_due_generations() -> None:
     """Collect the generations of objects whose threshold is reached, as Python itself would."""
-    gc.disable()  # who compiles in another thread lets the collector rest meanwhile, and ends that
+    keep_resting()
     due = -1
     for count, threshold in zip(gc.get_count(), gc.get_threshold(), strict=True):
         if count <= threshold:
