@@ -67,12 +67,12 @@ def test_rate():
     ],
 )
 def test_verdict(iteration, norm, rate, slow, answer):
-    assert verdict(iteration, norm, rate, slow) == answer
+    assert verdict(iteration, norm, rate, slow, np.inf) == answer
 
 
 @given(st.integers(1, 48), st.floats(0.0, 1e9), st.floats(0.0, 1e3), st.integers(0, 10))
 def test_acceptance_promises_a_small_remainder(iteration, norm, rate, slow):
-    if verdict(iteration, norm, rate, slow) == ACCEPT and norm > SMALL_FIRST:
+    if verdict(iteration, norm, rate, slow, np.inf) == ACCEPT and norm > SMALL_FIRST:
         assert iteration > 1
         assert rate / (1.0 - rate) * norm <= REMAINDER * (1.0 + 1e-12)
 
@@ -80,5 +80,5 @@ def test_acceptance_promises_a_small_remainder(iteration, norm, rate, slow):
 @given(st.floats(SLOW_RATE, 1.5), st.floats(1.0, 1e6))
 def test_a_slow_sequence_ends(rate, norm):
     """Twice slower than SLOW_RATE is divergence, so no iteration drags on."""
-    answers = [verdict(k + 1, norm * rate**k, rate if k else 0.0, k) for k in range(4)]
+    answers = [verdict(k + 1, norm * rate**k, rate if k else 0.0, k, np.inf) for k in range(4)]
     assert DIVERGED in answers or ACCEPT in answers
