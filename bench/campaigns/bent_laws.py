@@ -18,7 +18,7 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, VariationalMidpoint
 from rtmbs.integrators.contract import Method
 
-ALLOWED = 1.0  # tolerances: error of a step that CONVERGED
+ALLOWED = 3.0  # tolerances: error of a step that CONVERGED; 0.1 for one mass
 DRAWS = 20  # steps of a case
 STIFF = -1.0, 4.5  # powers of ten: h^2/4 k / m and h/2 c / m behind a bend
 GAMMA = 2.0 - np.sqrt(2.0)
@@ -223,7 +223,7 @@ def run(cases: int, seed: int) -> Tally:
 
 CAMPAIGN = Campaign(
     "bent laws",
-    "a step that CONVERGED behind a bend of a force law is right to its tolerance",
+    "a step that CONVERGED behind a bend of a force law is at most three tolerances beside its equation",
     full=800,
     bounded=40,
     run=run,

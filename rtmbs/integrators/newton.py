@@ -29,7 +29,7 @@ SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
 REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
 STALE_RATE = 0.5  # the same for the user who asked for one factorisation a step: beyond it the factor misleads
-BENT = 0.02  # of the tolerance: what a bend of a force law within the last correction may leave
+BENT = 0.1  # of the tolerance: what a bend of a force law within the last correction may leave
 ROUNDING = 1e-15  # of the size of a coordinate: no smaller correction can be asked for
 
 # Further tries, METHODS 1.11
