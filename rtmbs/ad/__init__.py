@@ -36,7 +36,7 @@ __getattr__, __dir__, attached = lazy_loader.attach(
             "seat_program",
         ],
         "sources": ["SOURCES", "check_derivatives", "derivatives"],
-        "tape": ["Tape", "joined", "part_of", "switching_tape"],
+        "tape": ["Tape", "has_switches", "joined", "outputs_vary", "part_of", "switching_tape"],
         "trace": ["Trace", "Traced", "record_branches", "warm_up"],
         "traced": ["Namespace", "recorder"],
     },

@@ -306,7 +306,7 @@ def switching_tape(tape: Tape, outputs: int) -> Tape | None:
     Tape or None
         Tape with the inputs and parameters of ``tape``, and an output for every pair of compared quantities.
     """
-    if not np.isin(tape.op, SWITCHING).any():
+    if not has_switches(tape):
         return None
     used, constant = steps_behind(tape, tape.outputs[:outputs]), piecewise_constant(tape)
     pairs: dict[tuple[int, int, int], None] = {}
@@ -318,6 +318,30 @@ def switching_tape(tape: Tape, outputs: int) -> Tape | None:
         elif not constant[a]:
             pairs[o.FLOOR if op == o.FLOOR else o.ABS, a, a] = None
     return with_outputs(tape, list(pairs)) if pairs else None
+
+
+def has_switches(tape: Tape) -> bool:
+    """Return whether a tape has operations with kinks or jumps."""
+    return bool(np.isin(tape.op, SWITCHING).any())
+
+
+def outputs_vary(tape: Tape, first: int) -> bool:
+    """Return whether outputs from number ``first`` on depend on the independents of a tape.
+
+    Parameters
+    ----------
+    tape : Tape
+        Tape of a function and, from that output on, of its derivatives.
+    first : int
+        Number of the first output that counts.
+
+    Returns
+    -------
+    bool
+        False where these outputs are numbers, or depend on parameters only.
+    """
+    used = steps_behind(tape, tape.outputs[first:])
+    return bool(np.any(used & (tape.op == o.INPUT) & (tape.a < tape.n)))
 
 
 def steps_behind(tape: Tape, outputs: NDArray[np.int32]) -> Mask:

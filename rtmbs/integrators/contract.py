@@ -250,6 +250,10 @@ class Equations(StepEquations, Protocol):
         """Sizes of coordinates and loop equations."""
 
     @property
+    def may_bend(self) -> bool:
+        """True when slopes of force laws change with the motion, so that they may do so at once (METHODS 1.11)."""
+
+    @property
     def binds_rates(self) -> bool:
         """True when some rows bind rates and no positions: their Newton matrix lacks h/2 (A zd)_z (METHODS 1.41)."""
 
@@ -345,6 +349,7 @@ def settings_for(equations: Equations, tol: float, **options: Any) -> Settings:
         scale=sizes.scale,
         mass=equations.masses,
         first=sizes.first,
+        may_bend=equations.may_bend,
         **options,
     )
 

@@ -29,6 +29,8 @@ SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
 REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
 STALE_RATE = 0.5  # the same for the user who asked for one factorisation a step: beyond it the factor misleads
+BENT = 0.1  # of the tolerance: what a bend of a force law within the last correction may leave
+ROUNDING = 1e-15  # of the size of a coordinate: no smaller correction can be asked for
 
 # Further tries, METHODS 1.11
 MOST_EVALUATIONS = 24  # of one try
@@ -58,18 +60,35 @@ def contraction_rate(norm, previous):
 
 
 @kernel
-def verdict(iteration, norm, rate, slow):
+def sure_below(settings, stiff, z):
+    """Largest scaled correction behind which a bend of a force law leaves no more than BENT; infinite without laws.
+
+    A correction by a factor J ends where the residual is what the slopes changed on the way, (J - J_there) dz. Behind a
+    bend where a law is slack this is J / M - 1 of the correction, ``stiff`` the share of forces in J (METHODS 1.11).
+    Rates of earlier corrections tell nothing of that.
+    """
+    if not settings.may_bend:
+        return np.inf
+    largest = 1.0
+    for i in range(len(z)):
+        largest = max(largest, abs(z[i]) / settings.typical[i])
+    return max(BENT / max(stiff, 1.0), ROUNDING * largest * settings.typical[0] / settings.absolute[0])
+
+
+@kernel
+def verdict(iteration, norm, rate, slow, sure):
     """Judge iteration 1, 2, ... by its scaled correction, its rate and how often it was slow before.
 
-    Returns GO_ON, ACCEPT, DIVERGED or NOT_A_NUMBER. Not finite comes first: a comparison with NaN is false.
+    No correction above ``sure`` is the last. Returns GO_ON, ACCEPT, DIVERGED or NOT_A_NUMBER. Not finite comes first: a
+    comparison with NaN is false.
     """
     if not np.isfinite(norm):
         return NOT_A_NUMBER
-    if norm <= SMALL_FIRST:
+    if norm <= min(SMALL_FIRST, sure):
         return ACCEPT
     if iteration == 1:
         return GO_ON
-    if rate < 1.0 and rate * norm <= REMAINDER * (1.0 - rate):
+    if rate < 1.0 and rate * norm <= REMAINDER * (1.0 - rate) and norm <= sure:
         return ACCEPT
     return DIVERGED if slow >= 2 else GO_ON
 
@@ -94,9 +113,9 @@ def may_reuse(policy, terms, dz, typical, reuse_below):
 
 
 @kernel
-def reuse_pays(policy, norm, rate):
+def reuse_pays(policy, norm, rate, sure):
     """True when the correction by an older factor is good enough to be taken; otherwise the matrix is made anew."""
-    return norm <= SMALL_FIRST or rate <= (REUSE_RATE if policy == ADAPTIVE else STALE_RATE)
+    return norm <= min(SMALL_FIRST, sure) or rate <= (REUSE_RATE if policy == ADAPTIVE else STALE_RATE)
 
 
 @kernel

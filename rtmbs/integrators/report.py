@@ -213,7 +213,8 @@ class StepReport(NamedTuple):
         """Estimate of the corrections still to come, theta / (1 - theta) e with e the last and theta its rate.
 
         In units of the tolerance, accepted up to 0.1; infinite when the iteration did not contract. A correction at
-        rounding contracts no more, and is itself the estimate.
+        rounding contracts no more, and is itself the estimate. A kink of a force law behind the last correction is in
+        no rate: a step that may have one is UNFINISHED at a small estimate too (METHODS 1.11).
         """
         if len(self.corrections) < 2:
             return self.corrections[0] if self.corrections else math.inf

@@ -80,6 +80,7 @@ class Settings(NamedTuple):
     mass: Array  # (m,) effective mass of each row [kg or kg m^2]
     first: Array  # (m,) bool: rows with which a closure begins
     held: float  # largest dimensionless penalty of a row, h^2/4 alpha / mass
+    may_bend: bool  # slopes of force laws change with the motion, perhaps at once
 
 
 NO_STATES = np.zeros(0)  # of force laws

@@ -49,6 +49,7 @@ from rtmbs.integrators.newton import (
     shorter,
     slack,
     still_missing,
+    sure_below,
     suspicious,
     too_far,
     velocity_allowance,
@@ -109,6 +110,7 @@ class Trying(Protocol):
     def residual(self, increment: Array, old: StateArrays) -> Array: ...
     def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array: ...
     def correction_norm(self, dz: Array, increment: Array) -> float: ...
+    def sure_below(self, old: StateArrays) -> float: ...
 
 
 class Damped:
@@ -188,7 +190,8 @@ class Damped:
         stats = self.step.stats
         stats[FIRST_CORRECTION + int(stats[ITERATIONS])] = norm
         stats[ITERATIONS] += 1
-        return bool(verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT)
+        rate, sure = contraction_rate(norm, previous), self.step.sure_below(self.old)
+        return bool(verdict(2 if previous > 0.0 else 1, norm, rate, 0, sure) == ACCEPT)
 
     def correction(self, f: Array) -> tuple[Array, float]:
         """Return the correction for a residual by a factor of its own, and its scaled norm, infinite without one.
@@ -315,13 +318,14 @@ class TrapezoidalStep:
         """
         settings, stats = self.settings, self.stats
         terms, previous, slow, lam, reusable, leapt = settings.tangent_terms, 0.0, 0, old.lam, False, False
+        sure = np.inf
         for iteration in range(1, settings.max_iterations + 1):
             f = self.residual(increment, old)
             here = self.followed(increment, old, lam) if terms == FOLLOWED else old
-            dz, norm = self.reused_correction(f, increment, previous) if reusable else (None, 0.0)
+            dz, norm = self.reused_correction(f, increment, previous, sure) if reusable else (None, 0.0)
             if dz is None:
                 dz = self.fresh_correction(f, *((LAGGED, here) if terms == FOLLOWED else (terms, old)))
-                norm = self.correction_norm(dz, increment + dz)
+                norm, sure = self.correction_norm(dz, increment + dz), self.sure_below(old)
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
             lam = self.equations.multipliers(dz) if terms == FOLLOWED else lam
             increment = self.equations.corrected(increment, dz)
@@ -329,7 +333,7 @@ class TrapezoidalStep:
             stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
             leapt = leaps(settings, iteration, leapt, norm, dz, 1.0)
-            answer = verdict(iteration, norm, rate, slow)
+            answer = verdict(iteration, norm, rate, slow, sure)
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, increment
             if leapt and answer == ACCEPT and leads_away(increment, settings.h * old.zd, 1.0, settings.typical):
@@ -379,14 +383,18 @@ class TrapezoidalStep:
         reached = np.minimum(np.abs(increment), settings.typical)
         return float(scaled_norm(dz, reached, settings.absolute, settings.relative))
 
-    def reused_correction(self, f: Array, increment: Array, previous: float) -> tuple[Array | None, float]:
+    def sure_below(self, old: StateArrays) -> float:
+        """Return the largest correction by the last factor that a bend of a force law leaves right."""
+        return float(sure_below(self.settings, self.equations.stiffness, old.z))
+
+    def reused_correction(self, f: Array, increment: Array, previous: float, sure: float) -> tuple[Array | None, float]:
         """Return the correction by the last factor and its scaled norm; None when a new factor pays more."""
         settings = self.settings
         with self.phase("solve"):
             dz = self.equations.solve(-f, refined=False)
         norm = self.correction_norm(dz, increment + dz)
         done = self.stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
-        pays = done or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous))
+        pays = done or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous), sure)
         return (dz if pays else None), norm
 
     def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array:

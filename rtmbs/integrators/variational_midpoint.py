@@ -38,6 +38,7 @@ from rtmbs.integrators.newton import (
     leaps,
     scaled_norm,
     strays,
+    sure_below,
     too_far,
     verdict,
 )
@@ -119,7 +120,8 @@ class MidpointStep:
             self.corrections.append(norm)
             strayed = strayed or strays(settings, norm, previous)
             slow += iteration > 1 and rate > SLOW_RATE
-            answer, previous = verdict(iteration, norm, rate, slow), norm
+            sure = sure_below(settings, self.equations.stiffness, old.z)
+            answer, previous = verdict(iteration, norm, rate, slow, sure), norm
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, y, impulse
             leapt = leaps(settings, iteration, leapt, norm, dy, 2.0)

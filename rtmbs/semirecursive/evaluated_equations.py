@@ -165,6 +165,11 @@ class EvaluatedEquations:
         return len(self.tables.condensed.closure) > 0
 
     @property
+    def may_bend(self) -> bool:
+        """True when slopes of force laws change with the motion (``system.System.may_bend``)."""
+        return self.system.may_bend
+
+    @property
     def stiffness(self) -> float:
         """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when a source made it."""
         return float(self.ws.stiff[0]) if self.source is None else 1.0

@@ -48,6 +48,7 @@ from rtmbs.integrators.newton import (
     reuse_pays,
     scaled_norm,
     strays,
+    sure_below,
     velocity_allowance,
     verdict,
 )
@@ -449,7 +450,7 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
 
 
 @inner_kernel
-def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, u1, ws, own, stats):
+def correction(tables, lu, work, settings, h, weight, near, previous, reusable, sure, old, u1, ws, own, stats):
     """ws.dz, the correction of what was evaluated; returns its scaled norm, and whether an older factor found it.
 
     ``near``: that one is of the start of the step. The norm is -1 when there is no factor.
@@ -470,7 +471,7 @@ def correction(tables, lu, work, settings, h, weight, near, previous, reusable, 
             if solve_refined(lu, work.original, work.factored, work, ws.base, ws.dz) < 0:
                 return -1.0, False
         norm = scaled_norm(ws.dz, own.y, settings.absolute, 0.0)
-        if not reusable or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous)):
+        if not reusable or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous), sure):
             break
         reusable = False
         evaluate_step(tables, h, old, u1, False, ws, own)  # the Newton matrix needs the passes at the middle
@@ -492,16 +493,18 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     """
     previous, slow, reusable, met, exact, strayed, leapt = 0.0, 0, near, False, False, False, False
     start_iteration(near, own)
+    sure = sure_below(settings, 0.0, old.z)  # of M and loops alone, where it is the factor of the start
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
         evaluate_step(tables, h, old, u1, last, ws, own)
         stats[EVALUATIONS] += 1
         stats[RESIDUAL_TICKS] += ticks() - start
         norm, reusable = correction(
-            tables, lu, work, settings, h, weight, near, previous, reusable, old, u1, ws, own, stats
+            tables, lu, work, settings, h, weight, near, previous, reusable, sure, old, u1, ws, own, stats
         )
         if norm < 0.0:
             return SMALL_PIVOT, False
+        sure = sure if reusable else sure_below(settings, ws.stiff[0], old.z)
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
         strayed, exact = strayed or (exact and not reusable and strays(settings, norm, previous)), not reusable
         leapt = leaps(settings, iteration, leapt, norm, ws.dz, 2.0)
@@ -511,14 +514,14 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             own.row[row] = 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
             own.impulse[row] += own.row[row]
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
-        stands = last and norm <= STANDS and not settings.fixed_iterations
+        stands = last and norm <= min(STANDS, sure) and not settings.fixed_iterations
         if stands:
             pull_back_through(tables, own.first, own.row, -2.0 / h, own.start)
         else:
             add_correction(tables.dofs, ws.z, ws.dz, own.y)
         reusable = reusable or may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
-        answer, previous = ACCEPT if stands else verdict(iteration, norm, rate, slow), norm
+        answer, previous = ACCEPT if stands else verdict(iteration, norm, rate, slow, sure), norm
         if answer == ACCEPT and rate * norm > SURE and not met and not stands:
             answer, met = GO_ON, True  # once: rounding may be larger than that
         if answer > DIVERGED:

@@ -40,6 +40,7 @@ from rtmbs.numerics.spatial import (
     store6,
 )
 from rtmbs.semirecursive.closures import evaluate_closures
+from rtmbs.semirecursive.evaluation import applied_share, keep_diagonal
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias, set_rate_columns
 from rtmbs.semirecursive.tangent import (
@@ -186,7 +187,12 @@ def assemble_midpoint(tables, h, u, y, start, ws, values):
     add_pairs(tables, h, ws, values)
     if len(ws.rate) > 0:
         add_elements(tables, h, y, start, ws, values)
+    laws = len(tables.laws.connector) + len(tables.laws.row)
+    if laws > 0:
+        keep_diagonal(tables.paths, ws, values)
     add_force_tangent(tables, u, 0.5 * h, 0.25 * h * h, ws, values)
+    if laws > 0:
+        ws.stiff[0] = applied_share(tables.paths, ws, values)
 
 
 @coarse_kernel

@@ -16,6 +16,7 @@ from rtmbs.integrators.newton import (
     contraction_rate,
     descends,
     shorter,
+    sure_below,
     too_far,
     verdict,
 )
@@ -68,7 +69,7 @@ def damped_try(tables, lu, work, settings, number, most, alpha, u, old, ws, stat
         found = correction_at_iterate(tables, lu, work, settings, number, alpha, u, old, ws, stats)
         if descends(found, norm, share):
             previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
-            if meets_newton_test(norm, previous, stats):
+            if meets_newton_test(settings, norm, previous, old, ws, stats):
                 return accept_iterate(tables, settings, old, ws, stats)
             keep_iterate(tables, alpha, ws)
             share = min(1.0, 2.0 * share)
@@ -95,7 +96,7 @@ def slope_damped_try(tables, lu, work, settings, alpha, u, old, ws, stats):
         norm = correction_at_iterate(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, stats)
         if not np.isfinite(norm):
             return NOT_CONVERGED
-        if meets_newton_test(norm, previous, stats):
+        if meets_newton_test(settings, norm, previous, old, ws, stats):
             return accept_iterate(tables, settings, old, ws, stats)
         if stats[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
             return NOT_CONVERGED
@@ -133,11 +134,12 @@ def work_done(ws):
 
 
 @inner_kernel
-def meets_newton_test(norm, previous, stats):
+def meets_newton_test(settings, norm, previous, old, ws, stats):
     """Note a correction of a further try; True when Newton's test is met (``previous``: the one before if whole)."""
+    sure = sure_below(settings, ws.stiff[0], old.z)
     stats[ITERATIONS] += 1
     stats[FIRST_CORRECTION + int(stats[ITERATIONS]) - 1] = norm
-    return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT
+    return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0, sure) == ACCEPT
 
 
 @inner_kernel

@@ -27,6 +27,7 @@ from rtmbs.integrators.newton import (
     reuse_pays,
     scaled_norm,
     slack,
+    sure_below,
     suspicious,
     velocity_allowance,
     verdict,
@@ -372,7 +373,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, known, jum
     that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
     """
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
-    previous, slow, reusable, leapt = 0.0, 0, False, False
+    previous, slow, reusable, leapt, sure = 0.0, 0, False, False, np.inf
     if terms == FOLLOWED:
         for row in range(len(alpha)):
             ws.lam_here[row] = old.lam[row]
@@ -383,10 +384,10 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, known, jum
         count_residual(h, start, ws, stats)
         norm = reused_correction(tables, lu, work, settings, ws, stats) if reusable else np.inf
         done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
-        if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
+        if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous), sure))):
             if not plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
                 return small_pivot(work.original, ws.residual)
-            norm = correction_norm(settings, ws)
+            norm, sure = correction_norm(settings, ws), sure_below(settings, ws.stiff[0], old.z)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
         if terms == FOLLOWED:
             set_multipliers(tables, alpha, ws, ws.lam_here)
@@ -401,7 +402,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, known, jum
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         leapt = leaps(settings, iteration, leapt, norm, ws.dz, 1.0)
-        answer = verdict(iteration, norm, rate, slow)
+        answer = verdict(iteration, norm, rate, slow, sure)
         if answer > DIVERGED:
             return NOT_FINITE
         if leapt and answer == ACCEPT and moves_away(settings, old, ws):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.ad import Tape, lowered
+from rtmbs.ad import Tape, has_switches, lowered
 from rtmbs.contact.bearing import Bearing
 from rtmbs.contact.switched import CLOSED, LOCKED, SLIP, CoordinateGap, CoordinateLock, PointGap, PoseLock
 from rtmbs.errors import ModelError, TopologyError
@@ -104,6 +104,7 @@ class Draft:
     lu: Any
     laws: LawTables
     forces: dict[str, ForceInfo]
+    may_bend: bool
 
 
 def candidates(model: ModelDescription, equations: Mapping[str, int]) -> list[Topology]:
@@ -228,7 +229,8 @@ def write_draft(
         )
     )
     rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
-    return Draft(topology, layout, closures, rows, slots, tables, lu, laws, infos)
+    may_bend = laws.may_bend or len(sets.dof) > 0 or any(has_switches(one.tape) for one in conditions)
+    return Draft(topology, layout, closures, rows, slots, tables, lu, laws, infos, may_bend)
 
 
 def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_pointer: Integers) -> None:
@@ -283,6 +285,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         states=draft.laws.states,
         outside=draft.laws.outside,
         switches=draft.laws.switches,
+        may_bend=draft.may_bend,
         reaction_stiffness=dict(model.reaction_stiffness),
         bearings=bearings_of(model),
         locks=locks,

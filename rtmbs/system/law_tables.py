@@ -26,6 +26,7 @@ from rtmbs.ad import (
     lowered,
     no_lanes,
     no_seats,
+    outputs_vary,
     part_of,
     seat_program,
     switching_tape,
@@ -57,6 +58,7 @@ class LawTables(NamedTuple):
     outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
     tape: Tape | None  # of all recorded laws
     switches: LawSwitches | None  # of all recorded laws
+    may_bend: bool  # slopes of a law change with the motion
 
 
 def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
@@ -103,8 +105,14 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     outside = tuple(captured_by(law) for law in built if law.tape)
     states_of = state_infos((*frames, *joints))
     return LawTables(
-        tables, called_laws(frames, joints, first), infos, code, states_of, outside, tape, switches_of(recorded)
-    )
+        tables, called_laws(frames, joints, first), infos, code, states_of, outside, tape, switches_of(recorded),
+        any(map(may_bend, built)),
+    )  # fmt: skip
+
+
+def may_bend(law: BuiltLaw) -> bool:
+    """Return whether slopes of a law change with the motion; of one that Python calls nobody knows."""
+    return law.tape is None or outputs_vary(law.tape, law.function.m)
 
 
 def switches_of(laws: list[BuiltLaw]) -> LawSwitches | None:

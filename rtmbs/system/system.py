@@ -170,6 +170,7 @@ class System:
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     switches: LawSwitches | None = None  # of recorded force laws; None: they have no kinks
+    may_bend: bool = False  # slopes of a force law change with the motion, or a constraint of the user has a kink
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     bearings: Mapping[str, Bearing] = field(default_factory=dict)  # by name of the friction that follows their load
     locks: Mapping[str, bool] = field(default_factory=dict)  # by name of their constraints: closed at the start

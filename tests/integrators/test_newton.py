@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BENT,
     DIVERGED,
     GO_ON,
     NOT_A_NUMBER,
     REMAINDER,
+    ROUNDING,
     SLOW_RATE,
     SMALL_FIRST,
     contraction_rate,
     scaled_norm,
+    sure_below,
     verdict,
 )
+from tests.integrators.toy import settings
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -67,18 +71,30 @@ def test_rate():
     ],
 )
 def test_verdict(iteration, norm, rate, slow, answer):
-    assert verdict(iteration, norm, rate, slow) == answer
+    assert verdict(iteration, norm, rate, slow, np.inf) == answer
 
 
 @given(st.integers(1, 48), st.floats(0.0, 1e9), st.floats(0.0, 1e3), st.integers(0, 10))
 def test_acceptance_promises_a_small_remainder(iteration, norm, rate, slow):
-    if verdict(iteration, norm, rate, slow) == ACCEPT and norm > SMALL_FIRST:
+    if verdict(iteration, norm, rate, slow, np.inf) == ACCEPT and norm > SMALL_FIRST:
         assert iteration > 1
         assert rate / (1.0 - rate) * norm <= REMAINDER * (1.0 + 1e-12)
+
+
+def test_no_correction_is_the_last_where_a_bend_may_leave_more_than_its_share():
+    """BENT over the share of forces in the factor; no less than the rounding of a place; no bound without such laws."""
+    bent, still = settings(may_bend=True), np.zeros(2)
+    assert sure_below(settings(), 1e6, still) == np.inf
+    assert sure_below(bent, 0.5, still) == BENT
+    assert sure_below(bent, 100.0, still) == pytest.approx(BENT / 100.0)
+    assert sure_below(bent, 1e12, np.array([3.0, -2e3])) == pytest.approx(2e3 * ROUNDING / 1e-9)
+    assert verdict(2, 2.0 * BENT, 1e-9, 0, np.inf) == ACCEPT
+    assert verdict(2, 2.0 * BENT, 1e-9, 0, BENT) == GO_ON
+    assert verdict(1, SMALL_FIRST, 0.0, 0, 0.1 * SMALL_FIRST) == GO_ON
 
 
 @given(st.floats(SLOW_RATE, 1.5), st.floats(1.0, 1e6))
 def test_a_slow_sequence_ends(rate, norm):
     """Twice slower than SLOW_RATE is divergence, so no iteration drags on."""
-    answers = [verdict(k + 1, norm * rate**k, rate if k else 0.0, k) for k in range(4)]
+    answers = [verdict(k + 1, norm * rate**k, rate if k else 0.0, k, np.inf) for k in range(4)]
     assert DIVERGED in answers or ACCEPT in answers

@@ -13,7 +13,7 @@ class Pendulum:
     ``drag`` gives the force a derivative by the rates; ``asked`` counts every question by name.
     """
 
-    n, m, stiffness, solver = 2, 1, 1.0, DenseSolver()
+    n, m, stiffness, may_bend, solver = 2, 1, 1.0, False, DenseSolver()
 
     def __init__(self, alpha=1e8, drag=0.0):
         self.mass, self.g, self.drag = 2.0, 9.81, drag
@@ -144,6 +144,7 @@ def settings(**options):
         "mass": np.full(1, 2.0),
         "first": np.ones(1, bool),
         "held": 1e8 * 1e-4 / 4.0 / 2.0,
+        "may_bend": False,
     }
     return Settings(**{**values, **options})
 
