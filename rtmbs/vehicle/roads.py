@@ -24,8 +24,8 @@ from rtmbs.vehicle.trailer import TRAILER
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation
-    from rtmbs.vehicle.car import Car
 
+Car = Any  # rtmbs.vehicle.Car, which this file serves
 Friction = float | Callable[[Any, Any], Any]
 STEP = 1e-30  # of the complex step: slopes without differences
 
@@ -687,7 +687,7 @@ class RoadUnderWheels:
     ...     report = sim.step()
     """
 
-    def __init__(self, simulation: "Simulation", car: "Car", road: Road, envelope: TandemCams | None = None) -> None:
+    def __init__(self, simulation: "Simulation", car: Car, road: Road, envelope: TandemCams | None = None) -> None:
         check_road(road)
         if not car.options["uneven"]:
             raise ModelError(f"car {car.name!r} stands on one plane; it must have the option uneven=True for a road")
