@@ -15,7 +15,7 @@ def car() -> rtmbs.Model:
     m = rtmbs.Model("car", gravity=(0, 0, -9.81))
     m.add_body("chassis", mass=MASS, inertia=(300.0, 1100.0, 1200.0), position=(0, 0, 0.45))
     m.add_joint("free", rtmbs.Floating(), m.ground, "chassis", point=(0, 0, 0.45))
-    m.set_initial("free", (0, 0, 0.45, 1, 0, 0, 0), (10.0, 0, 0, 0, 0, 0))
+    m.set_initial("free", (0, 0, 0, 1, 0, 0, 0), (10.0, 0, 0, 0, 0, 0))
     m.add_marker("road", m.ground, (0, 0, 0))
     for k, (x, side) in enumerate(((0.5, 1), (0.5, -1), (-0.5, 1), (-0.5, -1))):
         add_corner(m, k, x * WHEELBASE, 0.5 * side * TRACK, side)

@@ -23,6 +23,7 @@ from rtmbs.viewer.session.origin import Origin
 
 WIDTH, LANES = 3.5, 3  # [m] of a lane of the road, and how many
 LENGTH, DASH, GAP = 1200.0, 6.0, 12.0  # [m] of the road, of a dash and between the beginnings of two dashes
+MEADOW = 300.0  # [m] of the ground beside the road, and before and behind it
 UNDER = 0.01  # [m] that the surface of the picture lies under the road of the tyres
 CONE, CONE_HEIGHT = 0.14, 0.5  # [m] radius of the base and height
 BEGIN = 80.0  # [m] from the start to the first cone
@@ -69,6 +70,13 @@ def slab(x: tuple[float, float], y: tuple[float, float], top: float) -> Box:
     return box(size, (0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), top - 0.5 * UNDER))
 
 
+def meadow(ends: tuple[float, float], edge: float) -> list[Shape]:
+    """Return the ground around a road between two x, whose edges are at y of either sign [m]: none of it lies below."""
+    whole, wide = (ends[0] - MEADOW, ends[1] + MEADOW), (-edge, edge)
+    beside: list[Shape] = [slab(whole, (edge, MEADOW), -UNDER), slab(whole, (-MEADOW, -edge), -UNDER)]
+    return [*beside, slab((whole[0], ends[0]), wide, -UNDER), slab((ends[1], whole[1]), wide, -UNDER)]
+
+
 def markings() -> list[Shape]:
     """Return the lines of the road: solid at its edges, dashes between the lanes."""
     half, line = 0.5 * LANES * WIDTH, 0.08
@@ -85,9 +93,9 @@ def markings() -> list[Shape]:
 def add_scenery(model: Car, course: str, width: float) -> None:
     """Add road, markings and cones of a course to the Model of a car, and give the car its looks."""
     dress(model)
-    half = 0.5 * LANES * WIDTH
-    road = slab((-60.0, LENGTH + 10.0), (-half - 1.0, half + 1.0), -UNDER)
-    add_standing(model, "road_surface", [road], "#6d737a")
+    ends, edge = (-60.0, LENGTH + 10.0), 0.5 * LANES * WIDTH + 1.0
+    add_standing(model, "road_surface", [slab(ends, (-edge, edge), -UNDER)], "#6d737a")
+    add_standing(model, "meadow", meadow(ends, edge), "#9db08a")
     add_standing(model, "markings", markings(), "white")
     cones = cones_of(course, width)
     if cones:

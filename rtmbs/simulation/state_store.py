@@ -443,7 +443,8 @@ class StateStore:
         demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
         state, own, ramps = self.states[0], self.__dict__, {**self.ramps, **ends}
         ended = self.options.method.ended_by_ramps(state)
-        if ended is not None and any((state.u[place] != numbers).any() for place, numbers in ends.values()):
+        moves = (state.u[place].tolist() != numbers.tolist() for place, numbers in ends.values())  # a quarter of arrays
+        if ended is not None and any(moves):
             ended[:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
         else:
             own["ramps"] = ramps

@@ -1,7 +1,8 @@
 """Description of one axle: parts, joints, laws of springs and dampers, and anti-roll bar of its left side.
 
-The right side mirrors the left one. Points and axes are in the chassis frame (ISO 8855: x forward, y left, z up) at
-design, where every joint is closed. A force f > 0 of a spring or damper pushes its points apart; l is their distance.
+The right side mirrors the left one unless it is given. Points and axes are in the chassis frame (ISO 8855: x forward,
+y left, z up) at design, where every joint is closed. A force f > 0 of a spring or damper pushes its points apart; l is
+their distance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -567,6 +568,14 @@ class Axle:
     live : bool, default False
         The axle has its differential and drive shafts in itself: drive torques react on the wheel carrier, not on the
         chassis.
+    right : Axle, optional
+        Right side by its mirror image, with parts and joints of the same names; the left side unless given. Of it count
+        parts, joints, struts, wheel centre, spin axis, spindle and drive shaft.
+
+    Raises
+    ------
+    ModelError
+        For a right side with other parts, joints or struts than the left one.
     """
 
     kind: str
@@ -584,6 +593,37 @@ class Axle:
     central: tuple[Connection, ...] = ()
     twist: TwistSpring | None = None
     live: bool = False
+    right: "Axle | None" = None
+
+    def __post_init__(self) -> None:
+        if self.right is None:
+            return
+        if not isinstance(self.right, Axle):
+            raise ModelError(f"axle {self.kind!r}: right is {shown(self.right)}; it must be an Axle")
+        for what in ("parts", "connections", "struts", "shared"):
+            names = [
+                [(one.name, getattr(one, "kind", "")) for one in getattr(side, what)] for side in (self, self.right)
+            ]
+            if names[0] != names[1]:
+                raise ModelError(
+                    f"axle {self.kind!r}: {what} of its right side are {', '.join(name for name, _ in names[1])}; they "
+                    f"must be those of the left side, {', '.join(name for name, _ in names[0])}"
+                )
+
+    def side(self, corner: str) -> "Axle":
+        """Return the side of a corner, the right one by its mirror image.
+
+        Parameters
+        ----------
+        corner : str
+            Corner such as "fr", or the axle "f" or "r", which is that of the left side.
+
+        Returns
+        -------
+        Axle
+            Side with the points of a left one.
+        """
+        return self if self.right is None or corner[1:] != "r" else self.right
 
     def body(self, part: str, corner: str) -> str:
         """Return the body of a part.
@@ -622,13 +662,21 @@ class Axle:
             found[f"{strut.name}.a"], found[f"{strut.name}.b"] = strut.point_a, strut.point_b
         return found
 
-    def with_points(self, points: Mapping[str, Numbers]) -> "Axle":
-        """Return the axle with other hard points.
+    @property
+    def right_hard_points(self) -> dict[str, Array]:
+        """Points of the right side by name, without those that are there once [m]."""
+        once = {name for one in self.central for name in (one.name, f"{one.name}.a", f"{one.name}.b")}
+        return {name: MIRROR * at for name, at in self.side("-r").hard_points.items() if name not in once}
+
+    def with_points(self, points: Mapping[str, Numbers], side: Literal["left", "right"] = "left") -> "Axle":
+        """Return the axle with other hard points; the right side mirrors the left one until it is given points.
 
         Parameters
         ----------
         points : Mapping[str, array_like]
-            Points (3,) of the left side by the names of ``hard_points``, chassis frame at design [m].
+            Points (3,) of a side by the names of ``hard_points``, chassis frame at design [m].
+        side : {'left', 'right'}, default 'left'
+            Side of the points; y is negative on the right one.
 
         Returns
         -------
@@ -648,11 +696,16 @@ class Axle:
         >>> x, y, z = car.data.front.hard_points["wheel_centre"]
         >>> axle = car.data.front.with_points({"wheel_centre": (x, y, z + 0.01)})
         """
-        known = self.hard_points
+        if side not in ("left", "right"):
+            raise ModelError(f"hard points: side is {shown(side)}; it must be one of left, right")
+        known = self.hard_points if side == "left" else self.right_hard_points
         for name in points:
             if name not in known:
                 raise unknown_name("hard point", name, known)
         moved = {name: numbers(value, f"hard point {name!r}", (3,)) for name, value in points.items()}
+        if side == "right":
+            mirrored = {name: MIRROR * at for name, at in moved.items()}
+            return replace(self, right=replace(self.side("-r"), right=None).with_points(mirrored))
 
         def of(name: str, old: Array | None) -> Any:
             return moved.get(name, old)

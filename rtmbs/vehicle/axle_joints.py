@@ -113,7 +113,7 @@ class AxleJoints:
     def move(self, corner: str, name: str, share: float = 1.0) -> Array:
         """Return how a hard point of a corner moves at design with the hard points (3, 3 p)."""
         found = np.zeros((3, self.count))
-        if name in self.column:
+        if name in self.column and (corner[1:] != "r" or self.axle.right is None):  # a side of its own stays
             sides = MIRROR if corner[1:] == "r" else np.ones(3)
             found[:, self.column[name] : self.column[name] + 3] = share * np.diag(sides)
         return found
@@ -161,7 +161,7 @@ class AxleJoints:
     def equations(self, poses: Poses) -> tuple[Array, Array]:
         """Return the equations of joints and held travels: by the twists (r, u) and by the hard points (r, 3 p)."""
         joints = [(corner, one.mirrored() if corner[1] == "r" else one) for corner in self.corners
-                  for one in self.axle.connections]  # fmt: skip
+                  for one in self.axle.side(corner).connections]  # fmt: skip
         joints += [(self.corner, one) for one in self.axle.central]
         both = [self.rows(corner, joint, poses) for corner, joint in joints if joint.kind != "free"]
         for corner in self.corners:  # the rig holds the travel of the wheels

@@ -46,6 +46,7 @@ from rtmbs.vehicle.tyre_force import add_tyre
 if TYPE_CHECKING:
     from rtmbs.system.system import System
     from rtmbs.vehicle.rest import Rest
+    from rtmbs.vehicle.roads import Road
 
 CORNERS = ("fl", "fr", "rl", "rr")  # front left, front right, rear left, rear right
 ROAD = "road"  # marker of the road: its z axis is the normal
@@ -151,7 +152,10 @@ class CarData(NamedTuple):
 
 
 def axle_of(given: Any) -> Axle:
-    """Return an axle, or that of a suspension template."""
+    """Return an axle, or that of a suspension template; of a pair the second is the right side by its mirror image."""
+    if isinstance(given, tuple) and len(given) == 2:
+        left, right = map(axle_of, given)
+        return replace(left, right=right)
     found = given if isinstance(given, Axle) else getattr(given, "axle", lambda: given)()
     if not isinstance(found, Axle):
         raise ModelError(f"car: {shown(given)} is no axle; it must be an Axle or a template such as DoubleWishbone")
@@ -168,7 +172,8 @@ def check_axles(data: CarData) -> None:
     """Refuse axles far from the chassis frame and a front axle behind the rear one; warn of steering without wheels."""
     what = f"car {data.name!r}"
     for place in ("front", "rear"):
-        check_distances(getattr(data, place), f"{what}, {place} axle")
+        for corner in ("-l", "-r"):
+            check_distances(getattr(data, place).side(corner), f"{what}, {place} axle")
     front, rear = (float(axle.wheel_centre[0]) for axle in (data.front, data.rear))
     if not front > rear:
         raise ModelError(
@@ -215,7 +220,8 @@ class Car(Model):
     chassis : Part, optional
         Chassis.
     front : Axle or template, optional
-        Front axle, or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle.
+        Front axle, or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle. Or a pair: the
+        left side, and the right one by its mirror image.
     rear : Axle or template, optional
         Rear axle, likewise.
     steering : RackAndPinion or PitmanArm, optional
@@ -334,8 +340,10 @@ class Car(Model):
         """
         return keep_rods(self, Car(self.data, self.tyres, **(self.options | options)))
 
-    def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
-        """Return the car with other hard points of an axle; the right side mirrors the left one.
+    def with_points(
+        self, axle: Literal["front", "rear"], points: Mapping[str, Numbers], side: Literal["left", "right"] = "left"
+    ) -> "Car":
+        """Return the car with other hard points of an axle; the right side mirrors the left one until it is given some.
 
         ``car.data.front.hard_points`` lists them. Rods whose length was changed in ``rods`` keep it, also where their
         own ends move. All others take the distance of their ends.
@@ -345,7 +353,9 @@ class Car(Model):
         axle : {'front', 'rear'}
             Axle of the points.
         points : Mapping[str, array_like]
-            Points (3,) of the left side by name, chassis frame at design [m].
+            Points (3,) by name, chassis frame at design [m].
+        side : {'left', 'right'}, default 'left'
+            Side of the points; y is negative on the right one.
 
         Returns
         -------
@@ -361,7 +371,7 @@ class Car(Model):
         """
         if axle not in ("front", "rear"):
             raise ModelError(f"car {self.name!r}: axle is {shown(axle)}; it must be one of front, rear")
-        moved = getattr(self.data, axle).with_points(points)
+        moved = getattr(self.data, axle).with_points(points, side)
         return keep_rods(self, Car(self.data._replace(**{axle: moved}), self.tyres, **self.options))
 
     def compile(self) -> "System":
@@ -410,9 +420,9 @@ class Car(Model):
         Returns
         -------
         Axle
-            Front or rear axle.
+            Front or rear axle; that of a right corner is its mirror image.
         """
-        return self.data.front if corner[0] == "f" else self.data.rear
+        return (self.data.front if corner[0] == "f" else self.data.rear).side(corner)
 
     def spin_axis(self, corner: str) -> Array:
         """Return the spin axis of a wheel at design, pointing left.
@@ -484,8 +494,14 @@ class Car(Model):
             return {f"{DRIVE}.torque": torque}
         return {f"drive_{corner}.torque": torque / len(self.driven) for corner in self.driven}
 
-    def rest(self) -> "Rest":
+    def rest(self, pinned: bool = False) -> "Rest":
         """Return the equilibrium of the car on the road, without side forces of tyres.
+
+        Parameters
+        ----------
+        pinned : bool, default False
+            Hold the mean of both contact points of each axle against sideways motion in the modes, as rolling tyres do
+            when it is slow.
 
         Returns
         -------
@@ -501,9 +517,9 @@ class Car(Model):
         """
         from rtmbs.vehicle.rest import rest
 
-        return rest(self)
+        return rest(self, pinned)
 
-    def at_speed(self, speed: Numbers, rest: "Rest | None" = None) -> "Car":
+    def at_speed(self, speed: Numbers, rest: "Rest | None" = None, road: "Road | None" = None) -> "Car":
         """Return the car in its pose of rest, driving straight on with a ``speed`` and rolling wheels.
 
         Parameters
@@ -512,6 +528,9 @@ class Car(Model):
             Speed along x [m/s].
         rest : Rest, optional
             Equilibrium from an earlier ``rest()``, which saves its search.
+        road : Road, optional
+            Road that the car begins on: it stands on the plane nearest to the heights under its four wheels. The height
+            is 0 unless given.
 
         Returns
         -------
@@ -520,7 +539,8 @@ class Car(Model):
         """
         from rtmbs.vehicle.rest import at_speed
 
-        return at_speed(self, number(speed, f"car {self.name!r}: speed"), self.rest() if rest is None else rest)
+        V = number(speed, f"car {self.name!r}: speed")
+        return at_speed(self, V, self.rest() if rest is None else rest, road)
 
 
 def default_differentials(data: CarData) -> Mapping[str, Any] | None:
@@ -558,7 +578,7 @@ def build(car: Car) -> None:
     shapes: dict[str, list[str]] = {}
     add_part(car, CHASSIS, [data.chassis], frame, shapes)
     car.add_joint("chassis_pose", Floating(), car.ground, CHASSIS, point=frame)
-    car.set_initial("chassis_pose", (*frame, 1.0, 0.0, 0.0, 0.0), (0.0,) * 6)
+    car.set_initial("chassis_pose", (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (0.0,) * 6)
     for one in data.steering.parts:
         add_part(car, one.name, [one], frame, shapes)
     joint = data.steering.add(car)

@@ -325,6 +325,7 @@ def axle(given: Fields) -> Axle:
             connections.append(found)
     if bearing is None:
         raise ModelError(f"{given.what} {name!r}: no joint of the {SPINDLE}; give a wheel bearing")
+    right = given.take("right", None)
     struts = [strut(Fields(one, f"{given.what} {name!r}: force element")) for one in given.take("force_elements")]
     shaft = Fields(given.take("axle_shaft", {"inertia": 0.0}), f"{given.what} {name!r}: axle_shaft")
     inertia = shaft.number("inertia")
@@ -335,7 +336,7 @@ def axle(given: Fields) -> Axle:
     given.done()
     spindle = next((one for one in parts if one.name == SPINDLE), None)
     assert bearing.axis is not None
-    return Axle(
+    made = Axle(
         kind,
         tuple(one for one in parts if one.name != SPINDLE),
         tuple(connections),
@@ -348,6 +349,17 @@ def axle(given: Fields) -> Axle:
         None if bar is None else anti_roll_bar(Fields(bar, f"{given.what} {name!r}: anti_roll_bar")),
         bushings,
     )
+    return with_right_side(made, right, f"{given.what} {name!r}")
+
+
+def with_right_side(axle: Axle, given: Any, what: str) -> Axle:
+    """Return an axle with the points of its right side, where the file has some."""
+    if given is None:
+        return axle
+    right = Fields(given, f"{what}: right")
+    points = Fields(right.take("points"), f"{right.what}: points").given
+    right.done()
+    return axle.with_points(points, "right")
 
 
 def from_template(given: Fields, what: str) -> Axle:
@@ -357,14 +369,15 @@ def from_template(given: Fields, what: str) -> Axle:
         raise unknown_name(f"template of {what}", str(kind), TEMPLATES)
     known = arguments_of(TEMPLATES[kind])
     for name in given.left:
-        if name not in {one.name for one in known} | {"bushings"}:
+        if name not in {one.name for one in known} | {"bushings", "right"}:
             raise unknown_name(f"field of {what}", name, [one.name for one in known])
     values: dict[str, Any] = {}
     for one in known:
         if one.name in given or (one.default is MISSING and one.default_factory is MISSING):
             values[one.name] = template_value(one.name, given.take(one.name), f"{what}: {one.name}")
     made = TEMPLATES[kind](**values).axle()
-    return replace(made, bushings=bushings_in(given, what, (*made.connections, *made.central)))
+    made = replace(made, bushings=bushings_in(given, what, (*made.connections, *made.central)))
+    return with_right_side(made, given.take("right", None), what)
 
 
 def template_value(name: str, given: Any, what: str) -> Any:

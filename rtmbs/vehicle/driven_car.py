@@ -76,7 +76,7 @@ class DrivenCar:
     rest : Rest, optional
         Equilibrium of the car, which saves its search.
     road : Road, optional
-        Road under the wheels; one plane unless given.
+        Road under the wheels, at whose height the car begins; one plane unless given.
     envelope : TandemCams, optional
         Enveloping contact on that road.
     h : float, default 1e-3
@@ -109,7 +109,7 @@ class DrivenCar:
             {"steer": None} if steering is not None else {"steer": 0.0} if car.options["steer"] is None else {}
         )
         given = given if road is None else given | {"uneven": True}
-        self.car = car.changed(**given).at_speed(speed, standing)
+        self.car = car.changed(**given).at_speed(speed, standing, road)
         if any(f"brake_{corner}" not in self.car.forces for corner in self.car.tyres):
             raise ModelError(
                 f"car {car.name!r} has no brakes that a driver sets; leave the options brakes and spin out"

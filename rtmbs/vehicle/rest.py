@@ -5,20 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.model import Floating, Spherical
-from rtmbs.model.checks import Array
-from rtmbs.numerics.rotations.quaternions import product, rotations
+from rtmbs.model import Floating, Prismatic, Spherical
+from rtmbs.model.checks import Array, switch
+from rtmbs.numerics.rotations.quaternions import product, quaternions, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.axle_joints import check_rest, keep_rods
 from rtmbs.vehicle.driveline import AXLES, CENTRE
+from rtmbs.vehicle.roads import Road, check_road
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.trailer import HITCH
 from rtmbs.vehicle.tyre import CarryingTyre
 
 TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
 POST = "post_"  # joints of the posts, which a car at rest is without
+PLANES = 8  # searches for the plane of a road under the wheels: a slope moves them by its square
+SLIDE = 1e-9  # [kg, kg m^2] of a body that follows the contact of a wheel
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 
 
@@ -58,7 +61,10 @@ class Rest:
 
     @property
     def modes(self) -> Modes:
-        """Small motions of the car at rest, with the contact points free to move along the road."""
+        """Small motions of the car at rest, with the contact points free to move along the road.
+
+        Those of ``car.rest(pinned=True)`` are without the sideways motion of the contacts, as of rolling tyres.
+        """
         return self.equilibrium.modes
 
     def __str__(self) -> str:
@@ -86,9 +92,35 @@ def carrying(car: Car) -> Car:
     return keep_rods(car, type(car)(car.data, tyres, **options))
 
 
-def rest(car: Car) -> Rest:
+def pin_contacts(car: Car) -> None:
+    """Hold the mean of both contact points of each axle against sideways motion, as rolling tyres do when it is slow.
+
+    A body without weight follows each contact point, and a coupler holds the mean of both.
+    """
+    for letter in "fr":
+        names = [f"contact_{letter}{side}" for side in "lr"]
+        for name in names:
+            centre = car.markers[f"tyre_{name[-2:]}.centre"]
+            place = centre.reference() * (1.0, 1.0, 0.0)
+            car.add_body(name, mass=SLIDE, inertia=(SLIDE, SLIDE, SLIDE), position=place)
+            car.add_joint(f"{name}_slide", Prismatic((0.0, 1.0, 0.0)), car.ground, name, point=place)
+            foot = car.add_marker(f"{name}.foot", name, place)
+            car.add_constraint(name, contact_beside, between=(foot, centre))
+        car.add_coupler(f"contacts_{letter}", {f"{name}_slide": 1.0 for name in names})
+
+
+def contact_beside(t: float, pose: Any, parameters: Any) -> Any:
+    """Return how far the contact point of a wheel with the spin axis y lies beside a point of the road [m]."""
+    n, flat_square = pose.R[:, 1], pose.R[0, 1] ** 2 + pose.R[1, 1] ** 2
+    return pose.r[1] + pose.r[2] * n[2] * n[1] / flat_square
+
+
+def rest(car: Car, pinned: bool = False) -> Rest:
     """Return the car at rest on its road. Raises NoEquilibrium and ModelError where it does not stand."""
-    found = equilibrium(carrying(car).compile())
+    standing = carrying(car)
+    if switch(pinned, f"car {car.name!r}: pinned"):
+        pin_contacts(standing)
+    found = equilibrium(standing.compile())
     sim = found.simulation
     check_rest(car, sim)
     loads = {corner: float(sim[f"tyre_{corner}.force"][2]) for corner in car.tyres}
@@ -109,16 +141,21 @@ def wheel_axis(car: Car, sim: Any, corner: str) -> Array:
     return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ car.spin_axis(corner))
 
 
-def at_speed(car: Car, speed: float, standing: Rest) -> Car:
+def at_speed(car: Car, speed: float, standing: Rest, road: Road | None = None) -> Car:
     """Return the car in its pose of rest, driving straight on: initial values of all joints."""
     found = standing.equilibrium.simulation
     moving = car.changed()
     del moving.initials["chassis_pose"]
-    place, turn = found[f"{CHASSIS}.position"], found[f"{CHASSIS}.orientation"]
-    turn = straight(turn)
-    frame = moving.bodies[CHASSIS].position
-    pose = (0.0, 0.0, place[2] - frame[2], *turn)
-    moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))
+    place, turn = found[f"{CHASSIS}.position"], straight(found[f"{CHASSIS}.orientation"])
+    start, velocity = np.array((0.0, 0.0, place[2])), np.array((speed, 0.0, 0.0))
+    if road is not None:
+        check_road(road)
+        origin, axes = plane_under(road, wheels_of(car, found))
+        if np.any(origin) or np.any(axes != np.eye(3)):  # else no digit changes
+            turn = product(quaternions(axes[None])[0], turn)
+            start, velocity = origin + axes @ start, axes @ velocity
+    pose = (*(start - moving.bodies[CHASSIS].position), *turn)
+    moving.set_initial("chassis_pose", pose, (*velocity, 0.0, 0.0, 0.0))
     for name in moving.joints:
         if name == "chassis_pose" or name.startswith((*TURNING, POST)):
             continue
@@ -138,6 +175,31 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
             load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
             moving.set_initial(f"hub_{corner}", 0.0, speed / tyre.effective_radius(load, height))
     return moving
+
+
+def wheels_of(car: Car, found: Any) -> Array:
+    """Return the places (4, 2) of the wheels of a car at rest beside its chassis frame, without its heading [m]."""
+    R = rotations(found[f"{CHASSIS}.orientation"])
+    c, s = np.array((R[0, 0], R[1, 0])) / np.hypot(R[0, 0], R[1, 0])
+    beside = np.array(
+        [(found[f"{WHEEL}_{corner}.position"] - found[f"{CHASSIS}.position"])[:2] for corner in car.tyres]
+    )
+    return np.asarray(beside @ np.array(((c, -s), (s, c))))
+
+
+def plane_under(road: Road, wheels: Array) -> tuple[Array, Array]:
+    """Return a point (3,) and the axes (3, 3) of the plane nearest to a road under four wheels (4, 2).
+
+    The axes are columns; the first one has no part to the left, so a heading along x stays. The wheels stand on the
+    plane, so its tilt moves them along the road, and the plane is looked for again.
+    """
+    origin, axes = np.zeros(3), np.eye(3)
+    for _ in range(PLANES):
+        x, y, _ = origin[:, None] + axes[:, :2] @ wheels.T
+        c, a, b = np.linalg.lstsq(np.stack((np.ones(len(x)), x, y), axis=1), np.real(road.height(x, y)), rcond=None)[0]
+        ahead, normal = (np.array(one) / np.linalg.norm(one) for one in ((1.0, 0.0, a), (-a, -b, 1.0)))
+        origin, axes = np.array((0.0, 0.0, c)), np.stack((ahead, np.cross(normal, ahead), normal), axis=1)
+    return origin, axes
 
 
 def straight(turn: Array) -> Array:

@@ -627,14 +627,29 @@ def rig(
         parts = [half_run(car, axle, motion, sign, points, start) for sign in (-1.0, 1.0)]
     down = np.array([np.sin(angle), 0.0, -np.cos(angle)])
     left, right = (curves_of(car, axle, side, motion, parts, radius * down) for side in "lr")
-    arm, _ = lowest_point(car.axle(axle[0]).spin_axis[None, :], np.zeros((1, 3)), radius * down)
-    width = 2.0 * float(car.axle(axle[0]).wheel_centre[1] + arm[0, 1])
+    sides = [car.axle(f"{axle[0]}{side}") for side in "lr"]
+    arms = [lowest_point(side.spin_axis[None, :], np.zeros((1, 3)), radius * down)[0] for side in sides]
+    halves = [float(side.wheel_centre[1] + arm[0, 1]) for side, arm in zip(sides, arms, strict=True)]
+    width = halves[0] + halves[1]
     rise = -(left.rates["x"] * down[0] + left.rates["z"] * down[2])
     track = width + left.contact_y - right.contact_y
     both = car.axle(axle[0]).shared != ()
     sway = 0.5 * (left.rates["contact_y"] + right.rates["contact_y"]) if both else left.rates["contact_y"]
     height = 0.5 * track * sway / rise if motion == ("roll" if both else "bump") else None
+    if height is not None and not both and sides[0] is not sides[1]:
+        height = crossing(halves[0] + left.contact_y, right.contact_y - halves[1], sway / rise, right, down)
     return RigCurves(motion, axle, points, left, right, track, height, car.axle(axle[0]).live)
+
+
+def crossing(y: Array, other: Array, slope: Array, right: WheelCurves, down: Array) -> Array:
+    """Return the height at which the lines through the contacts of both wheels and their instant centres meet [m].
+
+    ``y`` and ``other`` (k,) are the places of the contacts, left and right; ``slope`` is that of the left one sideways.
+    """
+    rise = -(right.rates["x"] * down[0] + right.rates["z"] * down[2])
+    beside = right.rates["contact_y"] / rise
+    middle = (y * slope - other * beside) / (slope - beside)
+    return np.asarray((y - middle) * slope)
 
 
 def chosen_values(car: "Car", motion: str, values: Numbers | None) -> Array:

@@ -24,8 +24,8 @@ from rtmbs.vehicle.trailer import TRAILER
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation
-    from rtmbs.vehicle.car import Car
 
+Car = Any  # rtmbs.vehicle.Car, which this file serves
 Friction = float | Callable[[Any, Any], Any]
 STEP = 1e-30  # of the complex step: slopes without differences
 
@@ -95,6 +95,12 @@ class Road:
             Factor, 1 on the road that a tyre was measured on.
         """
         return self._friction(x, y) if callable(self._friction) else self._friction + 0.0 * np.real(x)
+
+
+def check_road(road: Any) -> None:
+    """Refuse an object that is no road."""
+    if not isinstance(road, Road):
+        raise ModelError(f"road is {shown(road)}; it must be a Road such as GridRoad")
 
 
 class PlaneRoad(Road):
@@ -681,9 +687,8 @@ class RoadUnderWheels:
     ...     report = sim.step()
     """
 
-    def __init__(self, simulation: "Simulation", car: "Car", road: Road, envelope: TandemCams | None = None) -> None:
-        if not isinstance(road, Road):
-            raise ModelError(f"road is {shown(road)}; it must be a Road such as GridRoad")
+    def __init__(self, simulation: "Simulation", car: Car, road: Road, envelope: TandemCams | None = None) -> None:
+        check_road(road)
         if not car.options["uneven"]:
             raise ModelError(f"car {car.name!r} stands on one plane; it must have the option uneven=True for a road")
         self.simulation, self.car, self.road, self.envelope = simulation, car, road, envelope
@@ -697,7 +702,7 @@ class RoadUnderWheels:
         self._tell_a_wrong_height()
 
     def _tell_a_wrong_height(self) -> None:
-        """Warn of wheels that begin deep in the road or above it: a car at rest stands on the height 0."""
+        """Warn of wheels that begin deep in the road or above it: a car may be one that was not given its road."""
         wrong = []
         for corner, ((c, a, b), _) in self.under(0.0).items():
             tyre, (x, y, z) = self._tyres[corner], self.simulation[f"{WHEEL}_{corner}.position"]
@@ -706,10 +711,8 @@ class RoadUnderWheels:
                 where = f"{sunk:.3g} m deep in the road" if sunk > 0.0 else f"{-sunk:.3g} m above the road"
                 wrong.append(f"{WHEEL}_{corner} begins {where}")
         if wrong:
-            warn(
-                f"car {self.car.name!r}: {', '.join(wrong)}, for the car stands on the height 0; begin where the road "
-                "is flat at height 0, or give the initial value of chassis_pose"
-            )
+            told = "give the road to at_speed, begin where it is even, or give the initial value of chassis_pose"
+            warn(f"car {self.car.name!r}: {', '.join(wrong)}; {told}")
 
     def act(self) -> None:
         """Set planes and friction for the end of the next step."""

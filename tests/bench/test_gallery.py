@@ -9,7 +9,13 @@ import pytest
 from bench import gallery
 
 ROOT = Path(__file__).parents[2]
-SHORT = {"double_wishbone": 3.0, "cart_pendulum": 4.0, "governor": 0.1, "chain": 0.05}  # [s] where the check needs it
+SHORT = {
+    "double_wishbone": 3.0,
+    "cart_pendulum": 4.0,
+    "governor": 0.1,
+    "bend": 3.0,
+    "chain": 0.05,
+}  # [s] where the check needs it
 USUAL = 0.2
 
 

@@ -40,6 +40,12 @@ MODES = {  # frequency of the undamped oscillator [Hz] and damping ratio
     "39.855/1 40.661/1",
     ("hmmwv", "from_json"): "2.073/0.249 2.722/0.322 3.276/0.386 9.657/0.610 9.847/0.306 10.273/0.322 10.574/0.596",
 }
+PINNED = {  # likewise, with contact points that do not move sideways in their mean
+    ("sedan", "from_json"): "2.011/0.100 2.441/0.119 4.209/0.201 18.294/0.650 19.331/0.733 19.357/0.702 19.518/0.742",
+    ("sedan", "from_models"): "1.292/1 1.548/1 1.631/0.724 4.629/0.552 5.460/0.555 7.678/1 14.110/0.999 26.004/1 "
+    "39.855/1 40.518/1",
+    ("hmmwv", "from_json"): "2.073/0.249 2.165/0.229 3.276/0.386 8.696/0.582 8.928/0.297 9.657/0.610 9.847/0.306",
+}
 STEP_STEER = """
 4.1 17.8018 0.100964 0.004631 3643.5 4805.3 3465.5 4498.2
 4.2 17.7807 0.173626 0.009599 3290.9 5140.8 3070.9 4897.1
@@ -98,9 +104,23 @@ def read_total(file, variant):
 @each
 def test_modes(file, variant):
     """All modes of ride and wheel hop, every printed digit; the four others are free on the road."""
-    modes = at_rest(file, variant).modes
+    compare_modes(at_rest(file, variant), MODES[file, variant])
+
+
+@each
+def test_modes_of_pinned_contacts(file, variant):
+    """The same with the mean of both contact points of an axle held sideways; loads and pose stay."""
+    free, pinned = at_rest(file, variant), read(file, variant=variant).rest(pinned=True)
+    compare_modes(pinned, PINNED[file, variant])
+    assert pinned.wheel_loads == pytest.approx(free.wheel_loads, rel=1e-6)
+    assert pinned.pitch == pytest.approx(free.pitch, abs=1e-8)
+
+
+def compare_modes(rest, printed):
+    """Compare the modes of a car at rest with printed frequencies and damping ratios; others are free on the road."""
+    modes = rest.modes
     found = sorted((f, d) for f, d in zip(modes.frequencies, modes.damping, strict=True) if f > 0.01)
-    wanted = [tuple(map(float, pair.split("/"))) for pair in MODES[file, variant].split()]
+    wanted = [tuple(map(float, pair.split("/"))) for pair in printed.split()]
     assert len(found) == len(wanted)
     for (f, d), (f0, zeta) in zip(found, wanted, strict=True):
         assert f == pytest.approx(f0, abs=6e-4)
@@ -215,6 +235,9 @@ def test_a_car_is_a_model():
     car.add_body("luggage", mass=200.0, inertia=(5, 5, 5), position=(-1.5, 0.0, 0.7))
     car.add_joint("straps", rtmbs.Fixed(), "chassis", "luggage", point=(-1.5, 0, 0.7))
     result = rtmbs.Simulation(car.compile(), 1e-3).run(3.0)
+    assert result["chassis.position"][0] == pytest.approx(
+        car.bodies["chassis"].position, abs=1e-9
+    )  # it begins at design
     loads = [result[f"tyre_{corner}.force"][-1][2] for corner in CORNERS]
     assert sum(loads) == pytest.approx((1678.299 + 200.0) * 9.81, rel=1e-2)
     moved = car.with_points("rear", {"tie_rod.a": (-1.645, 0.17, 0.03)})

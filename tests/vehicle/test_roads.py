@@ -1,5 +1,6 @@
 """Roads: slopes against differences, spectra, rotated tyre laws, cars over bumps, enveloping cams, split friction."""
 
+import warnings
 from functools import cache
 from types import SimpleNamespace
 
@@ -151,12 +152,42 @@ def test_stands_on_a_grade():
     assert np.ptp(away[-50:]) < 1e-6  # the rocking has died, and nothing creeps
 
 
+@pytest.mark.parametrize(
+    "road",
+    [ProfileRoad(X, np.full(len(X), -0.3)), PlaneRoad(0.1), PlaneRoad(-0.08, 0.06)],
+    ids=["low", "grade", "bank"],
+)
+def test_a_car_begins_on_its_road(road):
+    """A driven car begins in its pose of rest on a plane road: loads along the normal are those of rest."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        driven = rolling(road, 8.0)
+    assert not any("begins" in str(one.message) for one in told)
+    sim = driven.simulation
+    a, b = (float(slope) for slope in road.slopes(0.0, 0.0))
+    normal = np.array((-a, -b, 1.0)) / np.sqrt(1.0 + a * a + b * b)
+    for corner, load in rest_of().wheel_loads.items():
+        assert float(normal @ sim[f"tyre_{corner}.force"]) == pytest.approx(load, rel=1e-8)
+    velocity, R = sim["chassis.velocity"], rotations(sim["chassis.orientation"])
+    assert velocity == pytest.approx(8.0 * np.array((1.0, 0.0, a)) / np.sqrt(1.0 + a * a), abs=1e-12)
+    assert abs(R[1, 0]) < 1e-3  # straight on
+
+
+def test_a_flat_road_changes_no_digit():
+    """On a road of height 0 the car begins with the bytes of one without a road."""
+    poses = [car_of().changed(uneven=True).at_speed(8.0, rest_of(), road=road).initials for road in (None, PlaneRoad())]
+    assert poses[0]["chassis_pose"].position.tobytes() == poses[1]["chassis_pose"].position.tobytes()
+    with pytest.raises(rtmbs.errors.ModelError, match=r"road is 0\.1; it must be a Road"):
+        car_of().at_speed(8.0, rest_of(), road=0.1)
+
+
 @pytest.mark.parametrize(("height", "words"), [(-0.3, r"above the road"), (0.2, "deep in the road")])
 def test_a_wrong_height_at_the_start_is_told(height, words):
-    """A car at rest stands on the height 0; a file of a road may begin anywhere."""
-    road = ProfileRoad(X, np.full(len(X), height))
-    with pytest.warns(rtmbs.RtmbsWarning, match=f"wheel_fl begins .* m {words}, .*, for the car stands on"):
-        rolling(road, 8.0)
+    """A car stands on the height 0 when it is not given its road; a file of a road may begin anywhere."""
+    car = car_of().changed(uneven=True).at_speed(8.0, rest_of())
+    sim = rtmbs.Simulation(car.compile(), h=1e-3)
+    with pytest.warns(rtmbs.RtmbsWarning, match=rf"wheel_fl begins .* m {words}, .*; give the road to at_speed"):
+        RoadUnderWheels(sim, car, ProfileRoad(X, np.full(len(X), height)))
 
 
 @pytest.mark.slow

@@ -419,6 +419,101 @@ def test_template_in_a_file(tmp_path, capsys):
     assert "field 'damper' is missing" in capsys.readouterr().err
 
 
+# ------------------------------------------------------------------------------------------- a right side of its own
+
+
+MOVED = (1.19, 0.424, 0.121)  # [m] of a tie rod's end on the rack
+
+
+def test_a_right_side_of_its_own():
+    """Points of the right side alone: its curves are those of the car with both moved, the left ones stay."""
+    car = read("sedan", variant="from_models")
+    x, y, z = MOVED
+    other = car.with_points("front", {"tie_rod.a": (x, -y, z)}, side="right")
+    assert other.data.front.right_hard_points["tie_rod.a"] == pytest.approx((x, -y, z))
+    assert other.data.front.hard_points["tie_rod.a"] == pytest.approx(car.data.front.hard_points["tie_rod.a"])
+    values = np.linspace(-0.04, 0.04, 5)
+    plain, both, one = (
+        rig(c, "front", values=values) for c in (car, car.with_points("front", {"tie_rod.a": MOVED}), other)
+    )
+    for name, sign in (("toe", -1.0), ("camber", -1.0), ("contact_x", 1.0), ("contact_y", -1.0)):
+        assert getattr(one.left, name) == pytest.approx(getattr(plain.left, name), abs=1e-12)
+        assert getattr(one.right, name) == pytest.approx(sign * getattr(both.left, name), abs=1e-12)
+    assert abs(one.right.toe[0] + one.left.toe[0]) > 1e-3
+    same = car.with_points("front", {"tie_rod.a": car.data.front.right_hard_points["tie_rod.a"]}, side="right")
+    found = rig(same, "front", values=values).roll_centre_height
+    assert found == pytest.approx(rig(car, "front", values=values).roll_centre_height, abs=1e-12)
+
+
+def test_roll_centre_of_two_sides():
+    """The lines from the contacts to the instant centres of both sides meet at the roll centre."""
+    car = read("sedan", variant="from_models")
+    x, y, z = car.data.front.hard_points["upper_ball"]
+    other = car.with_points("front", {"upper_ball": (x, -y, z + 0.03)}, side="right")
+    curves = rig(other, "front", values=(-0.01, 0.0, 0.01))
+    lines = []  # through the contact at (y, 0), square to its velocity (slope, 1)
+    for side, half in ((curves.left, 1.0), (curves.right, -1.0)):
+        contact = half * 0.5 * float(curves.track[1])
+        lines.append((contact, float(side.rates["contact_y"][1])))
+    (a, slope), (b, beside) = lines
+    at = np.linalg.solve([[slope, 1.0], [beside, 1.0]], [slope * a, beside * b])
+    assert curves.roll_centre_height[1] == pytest.approx(at[1], abs=1e-9)
+    assert abs(at[0]) > 0.01  # beside the middle
+
+
+def test_two_sides_and_their_mirror_image():
+    """A car with another left tie rod and right spring is the mirror image of one with both exchanged, on its way."""
+    car = read("sedan", variant="from_models", impossible_inertia="nearest")
+    axle = car.data.front
+    moved = axle.with_points({"tie_rod.a": MOVED})
+    stiff = replace(axle, struts=tuple(replace(one, law=stiffer(one.law)) for one in axle.struts))
+    runs = []
+    for pair, sign in (((moved, stiff), 1.0), ((stiff, moved), -1.0)):
+        one = Car(
+            car.data, car.tyres, front=pair, impossible_inertia="nearest", steer=Ramp(0.05, 0.15, 0.0, 0.3 * sign)
+        )
+        rest = one.changed(steer=0.0).rest()
+        assert abs(rest.wheel_loads["fl"] - rest.wheel_loads["fr"]) > 5.0
+        runs.append(rtmbs.Simulation(one.at_speed(20.0, rest).compile(), 1e-3).run(0.5))
+    left, right = (one["chassis.position"] for one in runs)
+    assert np.max(np.abs(left - right * (1.0, -1.0, 1.0))) < 1e-10
+
+
+def stiffer(law):
+    """Return a spring that pushes a tenth more; a damper as it is."""
+    return law if isinstance(law, Damper) else replace(law, stiffness=1.1 * law.stiffness)
+
+
+def test_a_right_side_in_a_file(tmp_path):
+    sedan = json.loads(data_path("sedan").read_text(encoding="utf-8"))
+    x, y, z = MOVED
+    axle, path = sedan["variants"]["from_models"]["axles"][0], tmp_path / "uneven.json"
+    axle["right"] = {"points": {"tie_rod.a": [x, -y, z]}}
+    path.write_text(json.dumps(sedan), encoding="utf-8")
+    car = read(path, variant="from_models")
+    assert car.data.front.right_hard_points["tie_rod.a"] == pytest.approx((x, -y, z))
+    for wrong, words in (
+        ({"points": {"tie_rods.a": [x, -y, z]}}, "did you mean 'tie_rod.a'"),
+        ({"spring": 1}, "points"),
+    ):
+        axle["right"] = wrong
+        path.write_text(json.dumps(sedan), encoding="utf-8")
+        with pytest.raises(ModelError, match=words):
+            read(path, variant="from_models")
+
+
+def test_refusals_of_a_right_side():
+    axle = read_data("sedan", "from_models").front
+    with pytest.raises(ModelError, match=r"connections of its right side are .*; they must be those of the left side"):
+        replace(axle, right=replace(axle, connections=axle.connections[1:]))
+    with pytest.raises(ModelError, match="right is 'other'; it must be an Axle"):
+        replace(axle, right="other")
+    with pytest.raises(ModelError, match="side is 'both'; it must be one of left, right"):
+        axle.with_points({}, side="both")
+    with pytest.raises(ModelError, match="give metres"):
+        car_of(front=axle.with_points({"tie_rod.a": (1190.0, -424.0, 121.0)}, side="right"))
+
+
 def test_refusals_of_beam_axles():
     with pytest.raises(rtmbs.errors.ModelError, match="SolidAxle: 3 links; it must be 4: two for each pair"):
         SolidAxle(**SOLID, links=(LOWER,), upper_link=MIDDLE).axle()
