@@ -27,6 +27,7 @@ MOST_PIECES = 1000  # the law of an outline is recorded piece by piece
 SPLINE_PIECES = 6  # pairs of arcs from one point of a spline to the next
 CHORDS, MOST_CHORDS = 16, 2000  # of one arc, and of an outline, in the search for crossings
 HALF_TURN = 1.0  # bulge of half a circle
+FLAT = 1e-12  # of the square of the longest chord: no area; and cosine beyond -1 of two lines that are one
 
 
 class Piece(NamedTuple):
@@ -61,7 +62,8 @@ class Profile:
     Raises
     ------
     ModelError
-        For points that run clockwise or coincide, fewer than two, and arcs of more than half a circle.
+        For points that run clockwise or coincide, fewer than two, lines that run back on themselves, outlines without
+        area, and arcs of more than half a circle.
 
     Examples
     --------
@@ -90,9 +92,20 @@ class Profile:
         chord = np.linalg.norm(ahead - points, axis=1)
         if np.min(chord) <= 1e-12 * np.max(np.abs(points)):
             raise ModelError(f"Profile: points {int(np.argmin(chord))} and the next coincide; leave one out")
-        if area(points, bulges) <= 0.0:
+        size = area(points, bulges)
+        if abs(size) <= FLAT * float(np.max(chord)) ** 2:
+            raise ModelError("Profile: the outline has no area; it must be the edge of one solid")
+        if size < 0.0:
             raise ModelError(
                 "Profile: the points run clockwise about the solid; it must be counterclockwise, so reverse them"
+            )
+        along = (ahead - points) / chord[:, None]
+        lines = (bulges == 0.0) & (np.roll(bulges, -1) == 0.0)
+        back = lines & (np.sum(along * np.roll(along, -1, axis=0), axis=1) < FLAT - 1.0)
+        if np.any(back):
+            raise ModelError(
+                f"Profile: the outline runs back on itself behind point {int(np.argmax(back))}; it must be the edge of "
+                "one solid"
             )
         if crossing := first_crossing([piece(*one) for one in zip(points, ahead, bulges, strict=True)]):
             raise ModelError(
