@@ -102,7 +102,7 @@ def guarded_in_every_step(method: M, needs: int, called: str, nests: bool) -> M:
     else:
 
         @wraps(method)
-        def inside(self: Any, first: Any, second: Any) -> Any:  # type: ignore[misc]
+        def inside(self: Any, first: Any, second: Any) -> Any:
             me, claim = get_ident(), self._claim
             owner = claim.owner
             if owner is not None and owner != me:

@@ -276,8 +276,7 @@ def prepared_pair(
     if not np.array_equal(method.penalties_of(old), method.penalties_of(new)):
         return None
     there = PreparedStep(method, equations, work, old, new, typical)
-    there.back = PreparedStep(method, equations, work, new, old, typical, there.entry)
-    there.back.back = there
-    for one in (there, there.back):
-        one.after = {**after, "states": one.back.pair, "prepared": one.back}
+    back = PreparedStep(method, equations, work, new, old, typical, there.entry)
+    for one, other in ((there, back), (back, there)):
+        one.back, one.after = other, {**after, "states": other.pair, "prepared": other}
     return there

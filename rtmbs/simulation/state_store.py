@@ -293,14 +293,14 @@ class StateStore:
             asked += MOVING
             one.target[:] = old.u
             self.reach_ramps(one.target)
-        found = one.take(asked)
-        if found[0] is None:
+        report, stiff = one.take(asked)
+        if report is None:
             return None
-        if found[1]:
+        if stiff:
             changed = begun is not None and not np.array_equal(begun, old.u)
             self.started = self.equations.ws.begun_zdd if changed else old.zdd
         self.__dict__.update(one.after)  # one call: an interrupt comes before it or after it
-        return found
+        return report, stiff
 
     def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
         """Return the arguments of the next step by hand, from the third in a row on."""
