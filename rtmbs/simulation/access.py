@@ -4,10 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import Parameter, signature
 from threading import get_ident
 from types import CodeType
 from typing import Any, NamedTuple, TypeVar, cast
 
+from rtmbs.core.names import optional
 from rtmbs.errors import BusyError
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -59,8 +61,8 @@ def guarded(needs: int, name: str = "", nests: bool = False) -> Callable[[M], M]
     """
 
     def decorate(method: M) -> M:
-        called, code = name or method.__name__, cast(Any, method).__code__
-        if code.co_argcount in (1, 3) and not code.co_kwonlyargcount and not cast(Any, method).__defaults__:
+        called, kinds = name or method.__name__, [one.kind for one in signature(method).parameters.values()]
+        if len(kinds) in (1, 3) and set(kinds) == {Parameter.POSITIONAL_OR_KEYWORD} and not optional(method):
             return guarded_in_every_step(method, needs, called, nests)
 
         @wraps(method)
