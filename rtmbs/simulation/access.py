@@ -4,10 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import Parameter, signature
 from threading import get_ident
 from types import CodeType
 from typing import Any, NamedTuple, TypeVar, cast
 
+from rtmbs.core.names import optional
 from rtmbs.errors import BusyError
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -59,7 +61,9 @@ def guarded(needs: int, name: str = "", nests: bool = False) -> Callable[[M], M]
     """
 
     def decorate(method: M) -> M:
-        called = name or method.__name__
+        called, kinds = name or method.__name__, [one.kind for one in signature(method).parameters.values()]
+        if len(kinds) in (1, 3) and set(kinds) == {Parameter.POSITIONAL_OR_KEYWORD} and not optional(method):
+            return guarded_in_every_step(method, needs, called, nests)
 
         @wraps(method)
         def inside(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -77,6 +81,42 @@ def guarded(needs: int, name: str = "", nests: bool = False) -> Callable[[M], M]
         return cast(M, inside)
 
     return decorate
+
+
+def guarded_in_every_step(method: M, needs: int, called: str, nests: bool) -> M:
+    """Return what ``guarded`` makes of a method of no arguments, or of two by position, for loops in Python.
+
+    Arguments of any number and name take as long as all else that a guard does.
+    """
+    if cast(Any, method).__code__.co_argcount == 1:
+
+        @wraps(method)
+        def inside(self: Any) -> Any:
+            me, claim = get_ident(), self._claim
+            owner = claim.owner
+            if owner is not None and owner != me:
+                check_access(claim, owner, needs, called)
+            claim.owner = me if nests else ~me
+            try:
+                return method(self)
+            finally:
+                claim.owner = owner
+    else:
+
+        @wraps(method)
+        def inside(self: Any, first: Any, second: Any) -> Any:
+            me, claim = get_ident(), self._claim
+            owner = claim.owner
+            if owner is not None and owner != me:
+                check_access(claim, owner, needs, called)
+            claim.owner = me if nests else ~me
+            try:
+                return method(self, first, second)
+            finally:
+                claim.owner = owner
+
+    GUARDS.add(cast(Any, inside).__code__)
+    return cast(M, inside)
 
 
 def check_access(claim: Claim, owner: Any, needs: int, called: str) -> None:

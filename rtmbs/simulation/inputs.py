@@ -77,6 +77,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     _constraining: set[int]  # slots of parameters of constraints of the user
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
+    _held: dict[str, int]  # slots of those that hold and may have any sign
     _nonnegative: set[int]  # slots of numbers that must be zero or more, such as coefficients of friction
     _places: dict[str, slice]  # inputs that were set, which the user may set
 
@@ -102,6 +103,12 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             own = place.stop == place.start + 1 and place.start not in self._timed | self._constraining
             if own and name.removesuffix(f".{LOAD}") not in system.bearings and not is_of_patch(system, name):
                 self._numbers[name] = place
+        self._let_ramp(self._ramped)
+
+    def _let_ramp(self, ramped: set[int]) -> None:
+        """Let inputs with these first slots be ramped, and no others."""
+        self._ramped, bound = ramped, ramped | self._nonnegative
+        self._held = {name: place.start for name, place in self._numbers.items() if place.start not in bound}
 
     def ramp(self, *names: str) -> None:
         """Let values of these inputs be those at the end of the next step, reached in a straight line from now on.
@@ -119,7 +126,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
                     "constraint depend on t"
                 )
             ramped.add(place.start)
-        self._ramped = ramped
+        self._let_ramp(ramped)
 
     def hold(self, *names: str) -> None:
         """Let values of these inputs take effect at once; raises as ``ramp`` does."""
@@ -129,12 +136,12 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             if place.start in self._driven:
                 raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
             ramped.discard(place.start)
-        self._ramped = ramped
+        self._let_ramp(ramped)
 
     def _of(self, store: InputStore) -> "Inputs":
         """Return the inputs of another store of the same System, held and ramped as these."""
         other = Inputs(self._system, store)
-        other._ramped = set(self._ramped)
+        other._let_ramp(set(self._ramped))
         return other
 
     def _settable(self, name: str) -> slice:
@@ -167,15 +174,19 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         return float(values[0]) if len(values) == 1 else values.copy().reshape(self._system.shapes.get(name, -1))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if type(value) is float and isfinite(value) and type(name) is str and name in self._numbers:
-            slot = self._numbers[name].start
-            if value < 0.0 and slot in self._nonnegative:
-                raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
-            if slot in self._ramped:
-                self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
-            else:
-                self._store.write_number(slot, value)  # at a tenth of the time
-            return
+        if isinstance(value, float) and type(name) is str and isfinite(value):  # NumPy's numbers too
+            if name in self._held:
+                self._store.write_number(self._held[name], value)  # at a tenth of the time
+                return
+            if name in self._numbers:
+                slot = self._numbers[name].start
+                if value < 0.0 and slot in self._nonnegative:
+                    raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
+                if slot in self._ramped:
+                    self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
+                else:
+                    self._store.write_number(slot, value)
+                return
         self._store.check_change("inputs[...] =")
         place = self._settable(name)
         size = place.stop - place.start
@@ -209,7 +220,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         ends: dict[int, tuple[slice, Array]] = {}
         for name, value in values.items():
             place = self._numbers.get(name)
-            quick = place is not None and place.start in self._ramped and type(value) is float and isfinite(value)
+            quick = place is not None and place.start in self._ramped and isinstance(value, float) and isfinite(value)
             if place is None or not quick or (value < 0.0 and place.start in self._nonnegative):
                 self[name] = value  # which refuses it, or has another effect
             else:

@@ -1,12 +1,14 @@
 """A step by hand as one kernel call: changed inputs, the step, and the check of stiff forces.
 
-Its arguments are made once for each of the two States of a Simulation, and stay for as long as these arrays do. What
-the kernel does not accept is left to the step of ``StateStore``, which begins anew and says why.
+Its arguments are one struct, made once for each of the two States of a Simulation, that stays for as long as these
+arrays do: one address crosses from Python. Numbers of the report come back in its order, as bytes. What the kernel does
+not accept is left to the step of ``StateStore``, which begins anew and says why.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from collections.abc import Callable
+from struct import Struct as Layout
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,10 +48,15 @@ Array = Any  # numba types by value; the shapes stand on the fields
 STEP = "penalty-trapezoidal"  # the compiled step of this kernel
 FEW = 8  # iterations of a step, by default
 PHASES, VIOLATIONS = 5, 6  # numbers of a report
-CORRECTIONS = PHASES + VIOLATIONS + 1  # place of the first correction in its sizes
+ENERGY = VIOLATIONS  # places of its sizes: violations, energy given, phases, corrections
+FIRST_PHASE, CORRECTIONS = ENERGY + 1, ENERGY + 1 + PHASES
 COUNTS = (
     ITERATIONS, ITERATIONS_TO_TOLERANCE, TRIES, SHORTENED, EVALUATIONS, JACOBIANS, FACTORISATIONS, PROJECTIONS,
 )  # fmt: skip
+PARTS = 5  # place among counts of the parts of a step, which are one
+NUMBERS = Layout(f"{len(COUNTS) + 1}q{CORRECTIONS}d")  # of a report without its corrections
+FIRST_FEW = [Layout(f"{k}d") for k in range(FEW + 1)]  # corrections
+SET, MOVING = 1, 2  # what is asked: inputs were set since the last step, inputs move along this one
 OUT_OF_RANGE, STIFF = -1, 100  # answers besides exit codes; STIFF is added to one
 
 
@@ -80,9 +87,22 @@ class StepArrays(NamedTuple):
     next_s: Array  # (1, ns)
     next_sd: Array  # (1, ns)
     typical: Array  # (n,) sizes of coordinates; empty where no force may be stiff
-    count: Array  # (8,) int64 counts of a report: ``COUNTS``
-    size: Array  # (12 + FEW,) sizes of a report: phases [s], violations, energy given, corrections
+    count: Array  # (9,) int64 counts of a report: ``COUNTS``, and parts at their place
+    size: Array  # (12 + FEW,) sizes of a report: violations, energy given, phases [s], corrections
     unit: Array  # (1,) length of a tick [s]
+
+
+@struct
+class StepArguments(NamedTuple):
+    """All that a step by hand takes."""
+
+    tables: Any
+    lu: Any
+    work: Any
+    settings: Any
+    ws: Any
+    arrays: StepArrays
+    budget: int  # ticks
 
 
 @inner_kernel
@@ -102,40 +122,49 @@ def next_row(it):
 
 @inner_kernel
 def tell(it):
-    """Write counts and sizes of the step for its report, so that Python reads two short lists."""
+    """Write counts and sizes of the step in the order of its report."""
     stats = it.stats[0]
-    for k in range(len(it.count)):
+    for k in range(PARTS):
         it.count[k] = int(stats[COUNTS[k]])
-    for k in range(PHASES):
-        it.size[k] = stats[RESIDUAL_TICKS + k] * it.unit[0]
+    it.count[PARTS] = 1
+    for k in range(PARTS, len(COUNTS)):
+        it.count[k + 1] = int(stats[COUNTS[k]])
     for k in range(VIOLATIONS):
-        it.size[PHASES + k] = stats[POSITION_VIOLATION + k]
-    it.size[PHASES + VIOLATIONS] = stats[GIVEN]
+        it.size[k] = stats[POSITION_VIOLATION + k]
+    it.size[ENERGY] = stats[GIVEN]
+    for k in range(PHASES):
+        it.size[FIRST_PHASE + k] = stats[RESIDUAL_TICKS + k] * it.unit[0]
     for k in range(FEW):
         it.size[CORRECTIONS + k] = stats[FIRST_CORRECTION + k]
 
 
 @kernel
-def take_step_by_hand(tables, lu, work, settings, ws, it, changed, ramped, budget):
-    """Take a step, with ``changed`` inputs from the accelerations before the change; its exit code, or OUT_OF_RANGE.
+def take_step_by_hand(given, asked):
+    """Take a step; returns its exit code, or OUT_OF_RANGE.
 
-    With ``ramped`` the inputs at its end are ``it.target``. STIFF is added where the step shows a force that is too
-    stiff for it.
+    ``asked`` has SET where ``it.known`` are the inputs that the accelerations are those of, and MOVING where the inputs
+    at the end of the step are ``it.target``. STIFF is added where the step shows a force that is too stiff for it.
     """
-    bad = 0
+    tables, lu, work, settings, ws, it = given.tables, given.lu, given.work, given.settings, given.ws, given.arrays
+    bad, changed, ramped = 0, False, asked >= MOVING
     for i in range(len(it.u)):
         it.next_u[0, i] = it.target[i] if ramped else it.u[i]
         bad += 0 if abs(it.next_u[0, i]) <= BEYOND and abs(it.u[i]) <= BEYOND else 1
     if bad > 0:
         return OUT_OF_RANGE
+    if asked % MOVING == SET:
+        for i in range(len(it.u)):
+            changed = changed or it.known[i] != it.u[i]
     for i in range(len(it.energy)):
         it.next_energy[0, i, 0], it.next_energy[0, i, 1] = it.energy[i, 0], it.energy[i, 1]
     begun, row, zdd = present(it), next_row(it), it.zdd
     if changed:
         zdd = ws.begun_zdd
-        ending = take_changed_step(tables, lu, work, settings, it.alpha, it.u, it.known, begun, row, ws, budget)
+        ending = take_changed_step(tables, lu, work, settings, it.alpha, it.u, it.known, begun, row, ws, given.budget)
     else:
-        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, it.u, it.known, False)
+        ending, _ = march(
+            tables, lu, work, settings, it.alpha, begun, row, ws, given.budget, it.u, it.known, False
+        )  # fmt: skip
     tell(it)
     watched = accepted(ending) and len(it.typical) > 0
     if watched and any_stiff(settings.h, it.zd, zdd, it.next_zd, it.next_zdd, it.typical):
@@ -143,23 +172,26 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, ramped, budge
     return ending
 
 
+NEW = tuple.__new__  # of a NamedTuple, without the call of its own
+
+
 class PreparedStep:
     """The arguments of one step of a Simulation, from one of its States to the other."""
 
     __slots__ = (
+        "after",
         "alpha",
-        "arguments",
         "back",
-        "budget",
-        "count",
         "entry",
         "equations",
         "few",
+        "given",
         "known",
         "new",
+        "numbers",
         "old",
+        "pair",
         "settings",
-        "size",
         "stats",
         "tables",
         "target",
@@ -173,32 +205,36 @@ class PreparedStep:
     ) -> None:  # fmt: skip
         row = one_row_chunk(new, work.stats)
         self.tick = seconds_per_tick()
-        self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
+        self.numbers = bytearray(NUMBERS.size + FIRST_FEW[FEW].size)
+        whole = np.frombuffer(self.numbers, np.int64)
+        count, size = whole[: len(COUNTS) + 1], whole[len(COUNTS) + 1 :].view(np.float64)
         self.target, self.known = np.zeros_like(old.u), np.zeros_like(old.u)
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
             **begun, u=old.u, known=self.known, target=self.target, alpha=method.penalties_of(old), **written,
-            stats=row.stats, typical=typical, count=self.count, size=self.size, unit=np.array([self.tick]),
+            stats=row.stats, typical=typical, count=count, size=size, unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
         self.settings, self.tables = work.settings, equations.tables
         self.few, self.stats = work.settings.max_iterations <= FEW, work.stats
-        self.arguments = (equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays)
-        self.budget = round(LONGEST_CALL / self.tick)
-        self.entry: Callable[..., int] = entry or entry_for(
-            take_step_by_hand, (*self.arguments, True, False, self.budget)
-        )
+        self.given = StepArguments(
+            equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays,
+            round(LONGEST_CALL / self.tick),
+        )  # fmt: skip
+        self.entry: Callable[..., int] = entry or entry_for(take_step_by_hand, (self.given, 0))
         self.back: PreparedStep | None = None
+        self.pair, self.after = (old, new), dict[str, Any]()
 
-    def take(self, changed: bool, ramped: bool) -> tuple[StepReport | None, bool]:
+    def take(self, asked: int) -> tuple[StepReport | None, bool]:
         """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff.
 
-        ``changed``: accelerations are those of the inputs in ``known``. ``ramped``: those at its end are in ``target``.
+        ``asked`` has SET where accelerations are those of the inputs in ``known``, and MOVING where those at the end of
+        the step are in ``target``.
         """
-        code = self.entry(*self.arguments, changed, ramped, self.budget)
+        code = self.entry(self.given, asked)
         stiff = code >= STIFF
         if stiff:
             code -= STIFF
@@ -209,22 +245,30 @@ class PreparedStep:
         t = new.t_ref + new.k * new.h
         if not self.few:
             return report_of(self.stats, OUTCOMES[code], t, self.tick), stiff
-        count, size = self.count.tolist(), self.size.tolist()
-        residual, tangent, factor, solve, projection = size[:PHASES]
-        phases = {
-            "residual": residual, "tangent": tangent, "factor": factor, "solve": solve, "projection": projection
-        }  # fmt: skip
+        (
+            iterations, to_tolerance, tries, shortened, evaluations, parts, jacobians, factorisations, projections,
+            position, velocity, acceleration, position_rotation, velocity_rotation, acceleration_rotation, given,
+            residual, tangent, factor, solve, projection,
+        ) = NUMBERS.unpack_from(self.numbers)  # fmt: skip
         values = (  # as ``report_of``, in the order of the fields
-            OUTCOMES[code], t, *count[:5], 1, *count[5:], tuple(size[CORRECTIONS : CORRECTIONS + count[0]]),
-            *size[PHASES:CORRECTIONS], False, phases, (), "", False,
+            OUTCOMES[code], t, iterations, to_tolerance, tries, shortened, evaluations, parts, jacobians,
+            factorisations, projections, FIRST_FEW[iterations].unpack_from(self.numbers, NUMBERS.size),
+            position, velocity, acceleration, position_rotation, velocity_rotation, acceleration_rotation, given,
+            False, {
+                "residual": residual, "tangent": tangent, "factor": factor, "solve": solve, "projection": projection,
+            }, (), "", False,
         )  # fmt: skip
-        return tuple.__new__(StepReport, values), stiff
+        return NEW(StepReport, values), stiff
 
 
 def prepared_pair(
-    method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array
-) -> PreparedStep | None:
-    """Return the arguments of the next step, with those of the step behind it; None where no such kernel serves."""
+    method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array,
+    after: dict[str, Any],
+) -> PreparedStep | None:  # fmt: skip
+    """Return the arguments of the next step, with those of the step behind it; None where no such kernel serves.
+
+    ``after`` is what each step leaves in its ``StateStore``, beside its States.
+    """
     if method.compiled_step != STEP or not method.takes_many(equations) or method.groups(equations) is not None:
         return None
     if equations.threads > 1 or new.h != work.settings.h or old.h != new.h:
@@ -232,6 +276,7 @@ def prepared_pair(
     if not np.array_equal(method.penalties_of(old), method.penalties_of(new)):
         return None
     there = PreparedStep(method, equations, work, old, new, typical)
-    there.back = PreparedStep(method, equations, work, new, old, typical, there.entry)
-    there.back.back = there
+    back = PreparedStep(method, equations, work, new, old, typical, there.entry)
+    for one, other in ((there, back), (back, there)):
+        one.back, one.after = other, {**after, "states": other.pair, "prepared": other}
     return there

@@ -28,7 +28,7 @@ from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access,
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
+from rtmbs.simulation.prepared_step import MOVING, SET, PreparedStep, prepared_pair
 from rtmbs.simulation.set_coordinate import check_written_positions, drag_body, rest_at, set_motion
 from rtmbs.state import MOTION, Before, State, check_time, copied, kernel_arrays, motion_arrays, remembered, state_pair
 from rtmbs.system.input_slots import evaluate_signals, in_range
@@ -170,7 +170,7 @@ class StateStore:
         else:
             if state.before is None:
                 assert self.begun is not None
-                state.before = Before(self.begun, state.zdd.copy(), state.lam.copy(), state.sd.copy())
+                state.before = Before(self.begun.copy(), state.zdd.copy(), state.lam.copy(), state.sd.copy())
             self.equations.u = state.u
             if not self.options.method.pushed(self.equations, self.work, state, seen=True):
                 self._take_accelerations(state)
@@ -265,16 +265,18 @@ class StateStore:
         inputs, and for a step that the kernel does not accept. ``typical`` (n,) are the sizes for the check of stiff
         forces, empty for none. Returns the report, and whether a force looks too stiff.
         """
-        old, new = self.states
+        states, one, work = self.states, self.prepared, self.work
+        old, new = states
         if self.shown is not None or not self.compiled:
             self.prepared, self.calm = None, min(self.calm, 0)
             return None
         if old.before is not None:
             return None
-        one, work = self.prepared, self.work
-        if one is not None and not (one.old is old and one.new is new and one.work is work):
-            one = None
-        if one is None or one.settings is not work.settings or one.tables is not self.equations.tables:
+        if (
+            one is None
+            or not (one.pair is states or (one.old is old and one.new is new))
+            or not (one.work is work and one.settings is work.settings and one.tables is self.equations.tables)
+        ):
             one = self._prepare(old, new, typical)
             if one is None:
                 return None
@@ -282,18 +284,22 @@ class StateStore:
         if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
         new.t_ref, new.k, new.h, new.before = t_ref, k, h, None
-        changed = self.begun is not None and self.begun.tobytes() != old.u.tobytes()
-        if changed:
-            one.known[:] = self.begun
-        if ramped := bool(self.ramps):
+        asked, begun = 0, self.begun
+        if begun is not None:
+            asked = SET
+            if begun is not one.known:
+                one.known[:] = begun
+        if self.ramps:
+            asked += MOVING
             one.target[:] = old.u
             self.reach_ramps(one.target)
-        report, stiff = one.take(changed, ramped)
+        report, stiff = one.take(asked)
         if report is None:
             return None
         if stiff:
+            changed = begun is not None and not np.array_equal(begun, old.u)
             self.started = self.equations.ws.begun_zdd if changed else old.zdd
-        self.__dict__.update(states=(new, old), begun=None, prepared=one.back, ramps=NO_RAMPS)
+        self.__dict__.update(one.after)  # one call: an interrupt comes before it or after it
         return report, stiff
 
     def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
@@ -302,7 +308,8 @@ class StateStore:
         if self.calm < CALM:
             return None
         self.check_arrays(old, new)
-        found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical)
+        after = {"begun": None, "ramps": NO_RAMPS}
+        found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical, after)
         if found is None:
             self.calm = -LONG
         else:
@@ -421,17 +428,25 @@ class StateStore:
     def write_number(self, slot: int, number: float) -> None:
         """Change an input of one number, as ``write_input`` does."""
         u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
-        if u[slot] != number:
+        if u.item(slot) != number:
             own["begun"], u[slot], own["ramps"] = self._inputs_before(), number + 0.0, ramps  # as in ``write_input``
         else:
             own["ramps"] = ramps
 
     def _inputs_before(self) -> Array:
-        """Return the inputs (nu,) that the accelerations are those of, before the first one changes."""
+        """Return the inputs (nu,) that the accelerations are those of, before the first one changes.
+
+        They stand in the arguments of the next step where these are prepared. No other step writes there.
+        """
         if self.begun is not None:
             return self.begun
-        state = self.states[0]
-        return state.u.copy() if state.before is None else state.before.u
+        state, one = self.states[0], self.prepared
+        if state.before is not None:
+            return state.before.u
+        if one is None or one.old is not state:
+            return state.u.copy()
+        one.known[:] = state.u
+        return one.known
 
     @guarded(CHANGE, INPUTS)
     def ramp_inputs(self, ends: RampEnds) -> None:
