@@ -36,7 +36,7 @@ class CornerLight {
   // few: geometry of fewer sides, for thin parts that move.
   crowd(copies, few = null) {
     if (copies.geometry.attributes.position.count > MANY_CORNERS) return null;
-    const group = new THREE.Group(), ways = [copies.geometry, few].filter(Boolean).map((geometry) => this.written(copies, geometry));
+    const group = new THREE.Scene(), ways = [copies.geometry, few].filter(Boolean).map((geometry) => this.written(copies, geometry));
     group.add(...ways.map(({ drawn }) => drawn));
     this.crowds.push({ copies, group, ways, widest: 0, ...ways[0] });
     return group;

@@ -37,7 +37,16 @@ POLICY = (
     "connect-src https:; child-src https: data:"
 )
 MISSING = "no browser is installed (Debian: chromium)"
-READY = "new Promise((done) => { const look = () => %s ? done() : setTimeout(look, 10); look(); })"
+READY = f"""new Promise((done, fail) => {{
+  const end = Date.now() + {LONGEST_MS};
+  const said = () => (window.rtmbs ? "" : document.querySelector("#told.bad")?.textContent);
+  const look = () => {{
+    if (%s) done();
+    else if (said() || Date.now() > end) fail(new Error(`the page is not ready: ${{said() || "too late"}}`));
+    else setTimeout(look, 10);
+  }};
+  look();
+}})"""
 HELPERS = (
     f"    const LONGEST = {LONGEST_MS};"
     + """
