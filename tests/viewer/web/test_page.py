@@ -334,11 +334,12 @@ def test_a_picture_that_never_comes_is_named(browser, page):
 
 def test_small_pictures_keep_everything_away_from_the_cube(browser, page):
     """Corners of what a picture holds, seen in pixels, and the square of the cube."""
-    browser.open(page, (420, 420))
+    browser.open(page, (420, 460))
     told = browser.run(
         """
         page.player.pause();
-        press("b"); press("i");
+        document.getElementById("curves").hidden = true;
+        press("i");
         await drawn();
         const { stage } = page, room = stage.names.cube.room(stage.canvas.clientWidth, stage.canvas.clientHeight);
         told.covered = [];
