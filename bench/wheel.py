@@ -25,7 +25,7 @@ sim.run(0.005)
 print("numba" in sys.modules)
 """
 PICTURE = """
-import sys
+import sys, time
 from rtmbs.viewer.qt.application import application, collected_here
 from rtmbs.viewer.view import open_connection
 connection = open_connection("fourbar", "process", parameters={"ny": 4, "nz": 40}, playing=True)
@@ -35,7 +35,9 @@ with collected_here():
     window, drawn = Window(connection), []
     window.canvas.frameSwapped.connect(lambda: drawn.append(window.frame) if window.frame is not None else None)
     window.show()
+    until = time.monotonic() + 60.0
     while not drawn:
+        assert time.monotonic() < until, f"no picture in 60 s on the platform {app.platformName()!r} of Qt"
         app.processEvents()
     print("numba" in sys.modules)
     window.close()
@@ -44,7 +46,10 @@ IMPORT = "import rtmbs; rtmbs.Simulation; import sys; print('numba' in sys.modul
 
 
 def measured(python: str, words: list[str], rounds: int) -> tuple[float, float, str] | None:
-    """Return medians of wall and processor time [s] of a program, and its last line; None where it does not run."""
+    """Return medians of wall and processor time [s] of a program, and its last line; None where it does not run.
+
+    Why it does not run is printed.
+    """
     walls, processors, line = [], [], ""
     for _ in range(rounds + 1):  # the first one writes bytecode
         with tempfile.TemporaryDirectory() as cache:
@@ -56,6 +61,7 @@ def measured(python: str, words: list[str], rounds: int) -> tuple[float, float, 
             walls.append(time.perf_counter() - begin)
             processors.append(children() - before)
             if done.returncode:
+                print(f"exit code {done.returncode}: {' '.join(words)[:40]!r} ...\n{done.stderr[-2000:]}", flush=True)
                 return None
             line = (done.stdout.splitlines() or [""])[-1]
     return statistics.median(walls[1:]), statistics.median(processors[1:]), line

@@ -40,6 +40,7 @@ GOOD: list[dict[str, Any]] = [
     {"do": "move", "target": [0.5, 0.0, 0.5]},
     {"do": "drag", "body": "crank", "point": [0.0, 0.0, 0.0], "target": [0.5, 0.0, 0.5], "gesture": 1},
     {"do": "spectrum", "on": True},
+    {"do": "drawn", "picture": 3},
     {"do": "subscribe", "names": ["Energy balance", "Loop violation"]},
     {"do": "subscribe", "names": ["t"]},
     {"do": "window", "window": 2.0},

@@ -82,6 +82,10 @@ class Panel(NamedTuple):
         values = (curve.y for curve in self.curves)
         return log_range(values) if self.log else value_range(values, self.least)
 
+    def frequencies(self, stretch: float = 1.0) -> "Span":
+        """Return the range of the axis of its spectra [Hz]; ``stretch`` of a user who wants to see more."""
+        return frequency_range([(curve.over, curve.y) for curve in self.curves], self.least, stretch)
+
     @property
     def y_label(self) -> str:
         """Label of the axis: the quantities, where they are few, and the unit."""
@@ -341,6 +345,10 @@ def exponential(tick: float, step: float) -> str:
 
 LEAST = 8  # samples of which a spectrum says something
 EVEN = 1e-6  # of a step, that steps of one length may differ by
+SEEN = 0.01  # of the largest amplitude of a panel: a smaller one is about as high as a line is thick
+BEYOND = 1.5  # times the last frequency with an amplitude that is seen, that an axis reaches
+FEWEST_LINES = 12  # of a spectrum that are shown
+TINIEST = 1e-300  # an amplitude of nothing
 
 
 def spectrum(t: Array, y: Array) -> tuple[Array, Array]:
@@ -361,6 +369,30 @@ def spectrum(t: Array, y: Array) -> tuple[Array, Array]:
     mean = window @ y / window.sum()  # as the window sees it: the plain one would leave a part in the first line
     amplitudes = 2.0 * np.abs(np.fft.rfft((y - mean) * window)) / window.sum()
     return np.asarray(np.fft.rfftfreq(len(y), step)[1:]), np.asarray(amplitudes[1:])
+
+
+def frequency_range(spectra: Sequence[tuple[Array, Array]], least: float = 0.0, stretch: float = 1.0) -> Span:
+    """Return the frequencies [Hz] that a panel of ``spectra``, pairs (k,) of frequencies and amplitudes, shows.
+
+    They reach BEYOND times the last one whose amplitude is seen beside the largest: what lies farther to the right is
+    as flat as the axis. No axis goes beyond the last frequency. ``least``: amplitude that is rounding. ``stretch``: of
+    a user who wants to see more, or less.
+    """
+    spectra = [(f, y) for f, y in spectra if len(f)]
+    if not spectra:
+        return 0.0, 1.0
+    seen = max(SEEN * max(float(np.max(y)) for _, y in spectra), least, TINIEST)
+    ends = [BEYOND * float(f[np.flatnonzero(y >= seen)[-1]]) for f, y in spectra if np.max(y) >= seen]
+    lines = [float(f[min(FEWEST_LINES, len(f)) - 1]) for f, _ in spectra]
+    first, last = (max(float(f[k]) for f, _ in spectra) for k in (0, -1))
+    return 0.0, min(max(stretch * max([*ends, *lines]), first), last)
+
+
+def shown_lines(f: Array, columns: Array, span: Span, most: int = POINTS) -> NDArray[np.int64]:
+    """Return the rows of a spectrum ``columns`` (k, c) that a picture needs: those in ``span`` as finely as it can."""
+    count = visible(f, span).stop
+    rest = count + thinned(columns[count:], most // 4)
+    return np.concatenate((thinned(columns[:count], most), rest))
 
 
 # ---- curves of a record ----------------------------------------------------------------------------------------------

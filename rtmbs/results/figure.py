@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.core.files import reason
 from rtmbs.errors import InputError
@@ -17,6 +18,7 @@ from rtmbs.results.curves import (
     FREQUENCY,
     OFFSET,
     Abscissa,
+    Curve,
     Panel,
     Span,
     abscissa,
@@ -26,6 +28,7 @@ from rtmbs.results.curves import (
     has_one_scale,
     one_of,
     panels_of,
+    shown_lines,
     span_of,
     spread,
     thinned,
@@ -174,7 +177,7 @@ def draw(
     figure = new_figure(look.inches(len(panels), square))
     with look.settings():
         figure.set_facecolor(look.ground)
-        rows = figure.subplots(len(panels), 1, sharex=not square, squeeze=False)[:, 0]
+        rows = figure.subplots(len(panels), 1, sharex=not square and over.name != FREQUENCY, squeeze=False)[:, 0]
         width = figure.get_size_inches()[0] * 72.0
         for axes, panel in zip(rows, panels, strict=True):
             draw_panel(axes, panel, over, span, look, width)
@@ -203,12 +206,15 @@ def draw_panel(axes: Any, panel: Panel, over: Abscissa, span: Span | None, look:
     """Draw the curves of one panel; ``width`` [pt] is that of the figure, which the legend stays in."""
     there = len(axes.lines)  # of a call before, on axes of the user
     for curve, place in zip(panel.curves, panel.colors, strict=True):
-        shown = thinned(np.column_stack((curve.y, curve.over) if curve.x is not None else (curve.y,)))
+        shown = shown_samples(panel, curve, over)
         color, dash = pen(place + there, curve.run, look.style)
         axes.plot(curve.over[shown], curve.y[shown], color=color, dashes=dash, label=curve.said)
-    if span is not None:
+    if over.name == FREQUENCY:
+        low, high = panel.frequencies()
+        axes.set_xlim(low, max(high, axes.get_xlim()[1]) if there else high)
+    elif span is not None:
         axes.set_xlim(span)
-    elif over.name in (TIME, FREQUENCY):
+    elif over.name == TIME:
         axes.margins(x=0.0)
     alone = over.name not in (TIME, FREQUENCY) and len(axes.lines) == 1
     if panel.log:
@@ -218,6 +224,13 @@ def draw_panel(axes: Any, panel: Panel, over: Abscissa, span: Span | None, look:
         axes.set_aspect("equal", adjustable="datalim")
     if not alone:
         legend(axes, width, runs=len({curve.run for curve in panel.curves}))
+
+
+def shown_samples(panel: Panel, curve: Curve, over: Abscissa) -> NDArray[np.int64]:
+    """Return the samples of a curve that a picture needs."""
+    if over.name == FREQUENCY:
+        return shown_lines(curve.over, curve.y[:, None], panel.frequencies())
+    return thinned(np.column_stack((curve.y, curve.over) if curve.x is not None else (curve.y,)))
 
 
 def is_constant(panel: Panel) -> bool:

@@ -13,10 +13,12 @@ from rtmbs.results.curves import (
     Curve,
     bracketed,
     checked_window,
+    frequency_range,
     has_one_scale,
     least_span,
     offset_of,
     panels_of,
+    shown_lines,
     span_of,
     spectrum,
     thinned,
@@ -307,3 +309,36 @@ def test_the_mean_is_no_part_of_the_first_line():
     wanted = 2.0 * np.abs(np.sum(centred * np.exp(-2j * np.pi * np.arange(500) / 500))) / window.sum()
     assert spectrum(t, y)[1][0] == pytest.approx(wanted, rel=1e-9)
     np.testing.assert_allclose(spectrum(t, y + 1e3)[1], spectrum(t, y)[1], atol=1e-9)
+
+
+def test_the_axis_of_a_spectrum_ends_behind_its_content():
+    """A swing of 1 Hz at 1 kHz, with a tenth at 3 Hz and rounding: up to 4.5 Hz, and not to 500 Hz."""
+    t, rng = 1e-3 * np.arange(10_000), np.random.default_rng(4)
+    y = np.sin(2.0 * np.pi * t) + 0.1 * np.sin(6.0 * np.pi * t) + 1e-9 * rng.normal(size=len(t))
+    f, found = spectrum(t, y)
+    low, high = frequency_range([(f, found)])
+    assert low == 0.0
+    assert high == pytest.approx(4.5, abs=1.5 * 3 / t[-1]), (
+        "the last line of the window of Hann about 3 Hz, and half more"
+    )
+    assert np.max(found[f > high]) < 0.01 * found.max(), "nothing that is seen is left out"
+    quiet = (f, np.full(len(f), 1e-5))
+    assert frequency_range([(f, found), quiet])[1] == high, "a curve that is as flat as the axis asks for nothing"
+    assert frequency_range([quiet])[1] == f[-1], "alone it is noise of every frequency"
+    assert frequency_range([quiet], least=1e-4)[1] == pytest.approx(f[11]), "and rounding shows a few lines"
+    assert frequency_range([(f, found)], stretch=2.0)[1] == pytest.approx(2.0 * high)
+    assert frequency_range([(f, found)], stretch=1e6)[1] == f[-1]
+    assert frequency_range([(f, found)], stretch=1e-6)[1] == f[0]
+    assert frequency_range([]) == (0.0, 1.0)
+    assert frequency_range([(f, 0.0 * f)])[1] == pytest.approx(f[11])
+
+
+def test_lines_that_are_shown_are_all_kept():
+    f = 0.01 * np.arange(1, 200_001)
+    y = np.where(f < 12.0, 1.0 / (1.0 + (f - 1.0) ** 2), 1e-3)
+    y[150_000] = 5e-3
+    rows = shown_lines(f, y[:, None], (0.0, 12.0))
+    assert np.array_equal(rows[:1200], np.arange(1200))
+    assert len(rows) < 2500
+    assert 150_000 in rows, "no peak beyond is lost"
+    assert np.all(np.diff(rows) > 0)

@@ -59,6 +59,8 @@ def test_over_another_channel_and_over_frequency():
     (axes,) = made().plot("tip.x", x="frequency").axes
     found = drawn(axes)["tip.position[x]"]
     assert found[np.argmax(found[:, 1]), 0] == pytest.approx(3.0 / (2.0 * np.pi), abs=0.5 / 4.0)
+    assert axes.get_xlim()[1] < 6.0, "the axis ends behind the content, and not at half the sampling rate"
+    assert found[-1, 0] > 10.0 * axes.get_xlim()[1], "the rest is there for those who set another range"
     with pytest.raises(
         InputError, match=r"x is 'tip\.position', which has several numbers; name one: tip\.position\[x\]"
     ):

@@ -12,7 +12,16 @@ from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 from rtmbs.viewer.qt.requirements import surface_format
-from rtmbs.viewer.scene.camera import EDGE_ON, HALF_EDGE, Camera, CubeFace, cube_face_at, cube_faces, cube_middle
+from rtmbs.viewer.scene.camera import (
+    EDGE_ON,
+    HALF_EDGE,
+    Camera,
+    CubeFace,
+    cube_corner,
+    cube_face_at,
+    cube_faces,
+    cube_middle,
+)
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, Section
 from rtmbs.viewer.scene.elements import (
@@ -183,6 +192,10 @@ class Canvas(QOpenGLWidget):
         """Return the middle of the view cube [pixels]; None where there is none, as on pictures for files."""
         shown = self.scene is not None and self.scene.shown["axes"] and not self._filed
         return cube_middle(self.width(), self.height()) if shown else None
+
+    def cube_corner(self) -> float:
+        """Return the edge of the square at the upper right corner that the view cube takes [pixels]; 0 without one."""
+        return 0.0 if self.cube() is None else cube_corner(self.width(), self.height())
 
     def face_at(self, x: float, y: float) -> CubeFace | None:
         """Return the face of the view cube under a pixel."""
@@ -435,7 +448,7 @@ class Framing:
         if canvas.scene is not None:
             self.holding = True
             if self.following is None:
-                canvas.camera.fit(canvas.scene.framing(), self.covered())
+                canvas.camera.fit(canvas.scene.framing(), self.covered(), canvas.cube_corner())
             else:
                 self.following.fit(canvas.camera, canvas.scene, self.covered())
             canvas.update()
@@ -463,7 +476,7 @@ class Framing:
         if scene.remember():
             self.fit()
         else:
-            camera.go_with(points, self.covered())
+            camera.go_with(points, self.covered(), self.canvas.cube_corner())
 
     def stop_following(self) -> None:
         """Stop following a body or the whole motion: the user has moved the camera."""

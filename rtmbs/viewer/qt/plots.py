@@ -39,12 +39,11 @@ from rtmbs.results.curves import (
     bracketed,
     offset_of,
     span_of,
-    thinned,
     value_range,
     visible,
     zoomed,
 )
-from rtmbs.results.figure import PICTURES, Look, draw, save_figure
+from rtmbs.results.figure import PICTURES, Look, draw, save_figure, shown_samples
 from rtmbs.viewer.qt.capture import unwritten
 from rtmbs.viewer.qt.model_panel import children, tops
 from rtmbs.viewer.qt.plot_widgets import TIME, PlotBar, Shown, make_plot, set_heading
@@ -110,6 +109,7 @@ class Plots(QSplitter):
         self.shown: dict[str, Shown] = {}  # plots by the name of their first channel
         self.window_of_time: Window = None
         self._followed: Window = None  # window that a double click comes back to
+        self._stretch = 1.0  # of the axes of spectra
         self._span: Span = (0.0, 1.0)
         self._before: Span | None = None  # span of the last drawing, which a window stays at
         self._columns: tuple[str, ...] = ()  # subscribed components, in the order of the columns
@@ -252,7 +252,7 @@ class Plots(QSplitter):
 
     def _lay_out(self, anew: bool = False) -> None:
         """Make the plots of the chosen names, and request their numbers; ``anew`` requests them of a new session."""
-        self._drawn, self.shown = (), {}
+        self._drawn, self.shown, self._stretch = (), {}, 1.0
         self.area.clear()
         names = self.chosen()
         bare = Plotted(tuple(names), self._channels, self._distances)
@@ -369,12 +369,11 @@ class Plots(QSplitter):
         shown.offset = 0.0 if panel.log else offset_of(*y_range)
         x_range = self._span
         if self.bar.over != TIME:
-            x_range = value_range(curve.over for curve in panel.curves)
-            if self.bar.over == FREQUENCY:
-                x_range = 0.0, x_range[1]
-            shown.x_offset = offset_of(*x_range)
+            spectra = self.bar.over == FREQUENCY
+            x_range = panel.frequencies(self._stretch) if spectra else value_range(curve.over for curve in panel.curves)
+            shown.x_offset = 0.0 if spectra else offset_of(*x_range)
         for curve, line in zip(panel.curves, shown.lines, strict=True):
-            seen = thinned(np.column_stack((curve.y, *([] if curve.x is None else [curve.x]))))
+            seen = shown_samples(panel, curve, self.plotted.abscissa)
             line.setData(curve.over[seen] - shown.x_offset, curve.y[seen] - shown.offset)
         shown.box.setAspectLocked(self.plotted.one_scale(panel))
         shown.box.setRange(
@@ -401,7 +400,9 @@ class Plots(QSplitter):
         self._redraw_kept()
 
     def _zoom(self, at: float, factor: float) -> None:
-        if self.bar.over == TIME and len(self._rows):
+        if self.bar.over == FREQUENCY and len(self._rows):
+            self._show_frequencies(self._stretch * factor)
+        elif self.bar.over == TIME and len(self._rows):
             self.show_window(zoomed(self._span, at, factor, *self._ends()))
 
     def _move(self, by: float) -> None:
@@ -411,9 +412,19 @@ class Plots(QSplitter):
             by = min(max(by, first - low), max(last - high, 0.0))
             self.show_window((low + by, high + by))
 
+    def _show_frequencies(self, stretch: float) -> None:
+        """Let the axes of spectra reach so many times as far as they do by themselves."""
+        panels = [shown.panel for shown in self.shown.values()]
+        if any(panel.frequencies(stretch) != panel.frequencies(self._stretch) for panel in panels):
+            self._stretch, self._drawn = stretch, ()
+            self._redraw_kept()
+
     def _come_back(self) -> None:
-        """Show the window that was left for a chosen one."""
-        self.show_window(self._followed)
+        """Show the window that was left for a chosen one, or the frequencies that spectra show by themselves."""
+        if self.bar.over == FREQUENCY:
+            self._show_frequencies(1.0)
+        else:
+            self.show_window(self._followed)
 
     def _write_heading(self, box: object) -> None:
         """Write the heading of the plot with this field anew."""

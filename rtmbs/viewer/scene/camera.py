@@ -31,6 +31,7 @@ LEVEL = 1e-9  # of a unit vector that points up or down
 STEEPEST = 90.0  # [degrees]
 ROUND = 2e-3  # by which numbers of a given view may miss a rotation
 NEAR, FAR = 0.02, 50.0  # clip planes, in distances of the eye
+PARTING = 16  # lines that may part points from a corner of the picture
 MARGIN = 1.08  # room that ``fit`` leaves around the points
 
 
@@ -198,19 +199,43 @@ class Camera:
         self.given = axes
         self._stand(axes[2])
 
-    def fit(self, points: ArrayLike, left: float = 0.0) -> None:
+    def fit(self, points: ArrayLike, left: float = 0.0, corner: float = 0.0) -> None:
         """Keep the direction, and choose centre and distance so that all ``points`` (k, 3) fill the picture.
 
         left: pixels at the left border that are left free, for something that lies over the picture.
+        corner: edge of a square [pixels] at the upper right corner that the convex hull of the points leaves free. The
+        points then keep away from the right border or the upper one, whichever makes them larger.
         """
         points = np.atleast_2d(np.asarray(points, float))
         points = points[np.all(np.isfinite(points), axis=1)]
         if not len(points):
             return
+        self._fill(points, left)
+        if corner and self._covers_corner(points, corner):
+            ways = []
+            for right, top in ((corner, 0.0), (0.0, corner)):
+                self._fill(points, left, right, top)
+                ways.append((self.distance, self.center))
+            self.distance, self.center = min(ways, key=lambda way: way[0])
+
+    def _fill(self, points: Array, left: float, right: float = 0.0, top: float = 0.0) -> None:
+        """Choose centre and distance so that finite ``points`` (k, 3) fill what borders [pixels] leave."""
         axes = self.axes()
-        seen = points @ axes.T
-        middle, reach = (self._parallel_window if self.parallel else self._window)(seen, 1.0 - 2.0 * left / self.width)
+        sides = Sides(
+            *(
+                1.0 - 2.0 * free / size
+                for free, size in zip((left, right, top), (self.width, self.width, self.height), strict=True)
+            )
+        )
+        middle, reach = (self._parallel_window if self.parallel else self._window)(points @ axes.T, sides)
         self.center, self.distance = middle @ axes, max(reach, 1e-6)
+
+    def _covers_corner(self, points: Array, corner: float) -> bool:
+        """True unless a line parts the points (k, 3) from the square at the upper right corner [pixels]."""
+        turns = np.linspace(0.0, 0.5 * math.pi, PARTING)
+        normals = np.column_stack((np.cos(turns), -np.sin(turns)))
+        farthest = np.max(self.project(points)[:, :2] @ normals.T, axis=0)
+        return bool(np.all(farthest > normals @ (self.width - corner, corner)))
 
     def fit_around(self, center: ArrayLike, points: ArrayLike, left: float = 0.0) -> None:
         """Keep the direction and put ``center`` (3,) into the middle of the free area, with ``points`` in the picture.
@@ -229,27 +254,29 @@ class Camera:
         self.distance = max(float(np.max(reach)), 1e-6)
         self.center = middle - 0.5 * left * self.metres_per_pixel() * axes[0]
 
-    def go_with(self, points: Array, left: float = 0.0) -> None:
+    def go_with(self, points: Array, left: float = 0.0, corner: float = 0.0) -> None:
         """Keep the distance and put ``points`` (k, 3) into the middle; step back only where they do not fit."""
         distance = self.distance
-        self.fit(points, left)
+        self.fit(points, left, corner)
         if self.distance < distance:
             self.distance = distance
 
-    def _parallel_window(self, seen: Array, left: float) -> tuple[Array, float]:
+    def _parallel_window(self, seen: Array, free: "Sides") -> tuple[Array, float]:
         """Return centre and distance as ``_window`` does, for parallel projection."""
         low, high = seen.min(axis=0), seen.max(axis=0)
         tangent = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
         wide = tangent * self.width / self.height  # half the picture at one metre
-        reach = max((high[1] - low[1]) / (2.0 * tangent), (high[0] - low[0]) / (wide * (1.0 + left)))
+        reach = max(
+            (high[1] - low[1]) / (tangent * (1.0 + free.top)), (high[0] - low[0]) / (wide * (free.left + free.right))
+        )
         middle = 0.5 * (low + high)
-        middle[0] -= 0.5 * (1.0 - left) * wide * reach
+        middle[0] += 0.5 * (free.left - free.right) * wide * reach
+        middle[1] += 0.5 * (1.0 - free.top) * tangent * reach
         return middle, float(reach)
 
-    def _window(self, seen: Array, left: float) -> tuple[Array, float]:
+    def _window(self, seen: Array, free: "Sides") -> tuple[Array, float]:
         """Return centre in eye axes and distance so that ``seen`` (k, 3) in eye axes fill the picture.
 
-        left: where the free part begins, as a share of the half width left of the middle.
         A point (u, v, w) from the centre is inside while u <= slope (distance - w), and the same on the other three
         sides. So the support of the points in the direction of each side decides: two of them fix the least distance.
         """
@@ -257,7 +284,8 @@ class Camera:
         across = slope * self.width / self.height
         depth = 0.5 * (float(seen[:, 2].min()) + float(seen[:, 2].max()))
         w = seen[:, 2] - depth
-        sides = ((0, across, left * across), (1, slope, slope))  # axis, slope above it, slope below it
+        # axis, slope above it, slope below it
+        sides = ((0, free.right * across, free.left * across), (1, free.top * slope, slope))
         support = [
             (float(np.max(seen[:, axis] + above * w)), float(np.max(-seen[:, axis] + below * w)))
             for axis, above, below in sides
@@ -270,6 +298,14 @@ class Camera:
         for (high, low), (axis, above, below) in zip(support, sides, strict=True):
             middle[axis] = 0.5 * (high - low - (above - below) * reach)
         return middle, reach
+
+
+class Sides(NamedTuple):
+    """Where the free part of a picture ends, in shares of half its width or height from the middle."""
+
+    left: float
+    right: float
+    top: float
 
 
 def numbers_of(text: str) -> list[float]:
@@ -425,6 +461,11 @@ def cube_faces(axes: Array) -> list[CubeFace]:
         flat = corners @ axes[:2].T
         found.append(CubeFace(label, axis, normal, flat * (1.0, -1.0), seen))
     return found
+
+
+def cube_corner(width: float, height: float) -> float:
+    """Return the edge of the square at the upper right corner that the cube takes [pixels]; 0 where it has no room."""
+    return 0.0 if cube_middle(width, height) is None else 2.0 * (CUBE_INSET + CUBE_REACH) - CUBE_INSET
 
 
 def cube_middle(width: float, height: float) -> tuple[float, float] | None:

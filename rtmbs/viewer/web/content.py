@@ -33,6 +33,7 @@ from rtmbs.viewer.scene.drawing import (
     SHADOW_PIXELS,
     Batch,
     Lines,
+    Mesh,
 )
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import meanings_of
@@ -289,11 +290,17 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
         else:
             entry |= {"width": one.width}
         found.append(entry if number in loose else entry | {"places": floats(place_of_body(one))})
-    shapes = [
-        {"vertices": floats(mesh.vertices), "normals": floats(mesh.normals), "closed": mesh.closed}
-        for _, mesh in numbered.values()
-    ]
+    shapes = [mesh_content(mesh) for _, mesh in numbered.values()]
     return {"meshes": shapes, "pieces": found}
+
+
+def mesh_content(mesh: Mesh) -> dict[str, Any]:
+    """Return a mesh, with one of fewer sides for a crowd of small round parts without a graphics card."""
+    found: dict[str, Any] = {"vertices": floats(mesh.vertices), "normals": floats(mesh.normals), "closed": mesh.closed}
+    few = drawing.cylinder(6) if mesh.kind == "cylinder" else drawing.sphere(8) if mesh.kind == "sphere" else mesh
+    if len(few.vertices) < len(mesh.vertices):
+        found["few"] = {"vertices": floats(few.vertices), "normals": floats(few.normals)}
+    return found
 
 
 def place_of_body(drawn: Batch | Lines) -> Array:

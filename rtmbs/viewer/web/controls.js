@@ -58,6 +58,7 @@ function show(page) {
   stage.resize();
   stage.draw();
   curves.draw(player.time, stage.theme);
+  page.live?.drawn();
   page.drawn += 1;
   byId("time").value = player.place;
   drawLegend(page);

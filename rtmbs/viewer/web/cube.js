@@ -14,6 +14,14 @@ class ViewCube {
     return Math.min(width, height) < least ? null : [width - inset - reach, CUBE_TOP + inset + reach];
   }
 
+  // Pixels that it takes from the right and from above, and where these meet, from -1 to 1; null without it.
+  room(width, height) {
+    const middle = this.middle(width, height), { reach, inset } = this.given;
+    if (!middle) return null;
+    const [wide, high] = [inset + 2 * reach, middle[1] + reach];
+    return { wide, high, x: 1 - (2 * wide) / width, y: 1 - (2 * high) / height };
+  }
+
   // The faces that a camera sees, with their corners in pixels from the middle.
   faces(camera) {
     const [right, up, back] = [0, 1, 2].map((column) => new THREE.Vector3().setFromMatrixColumn(camera.matrixWorld, column));

@@ -14,7 +14,7 @@ class Curves {
   constructor(content, home, seek) {
     const { time, frequency } = content.plots, window = content.live?.window ?? null;
     Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window, followed: window, before: null, at: null });
-    Object.assign(this, { over: time, together: "channel", height: HEIGHTS["medium plots"], degrees: false });
+    Object.assign(this, { over: time, together: "channel", height: HEIGHTS["medium plots"], degrees: false, stretch: 1 });
     Object.assign(this, { askFor: () => {}, askSpectrum: () => {} });
     this.redraw = () => {};
     this.fill();
@@ -49,7 +49,7 @@ class Curves {
     if (!known.includes(this.over)) this.over = this.TIME;
     bar.append(
       this.choice("over", known, this.over, (word) => {
-        this.over = word;
+        Object.assign(this, { over: word, stretch: 1 });
         this.askSpectrum(this.spectral);
         this.fill();
       }),
@@ -134,12 +134,13 @@ class Curves {
       pressed = null;
     });
     canvas.addEventListener("pointerleave", () => { this.at = null; this.redraw(); });
-    canvas.addEventListener("dblclick", () => this.show(this.followed));
+    canvas.addEventListener("dblclick", () => (this.spectral ? this.reach(1) : this.show(this.followed)));
     canvas.addEventListener("wheel", (event) => {
-      const [x] = place(event);
-      if (!this.overTime || x < LEFT) return; // beside the curves the wheel scrolls
+      const [x] = place(event), factor = NEARER ** -Math.sign(event.deltaY);
+      if (!(this.overTime || this.spectral) || x < LEFT) return; // beside the curves the wheel scrolls
       event.preventDefault();
-      this.zoom(this.timeAt(panel, x), NEARER ** -Math.sign(event.deltaY));
+      if (this.spectral) this.reach(this.stretch * factor);
+      else this.zoom(this.timeAt(panel, x), factor);
     }, { passive: false });
   }
 
@@ -174,6 +175,15 @@ class Curves {
     const [low, high] = [at - factor * (at - span[0]), at + factor * (span[1] - at)];
     if (high - low < 1e-9 * Math.max(Math.abs(first), Math.abs(last), 1e-3) || high <= first || low >= last) return;
     this.show([Math.max(low, first), last > first ? Math.min(high, last) : high]);
+  }
+
+  // Let the axes of spectra reach so many times as far as they do by themselves.
+  reach(stretch) {
+    const ends = () => String(this.panels.map((panel) => this.frequencies(this.curvesOf(panel), this.least(panel))));
+    const [kept, before] = [this.stretch, ends()];
+    this.stretch = stretch;
+    if (ends() === before) this.stretch = kept;
+    this.redraw();
   }
 
   move([low, high], by) {
@@ -270,6 +280,18 @@ class Curves {
     return [low - spare, high + spare];
   }
 
+  // As frequency_range of results/curves.py.
+  frequencies(curves, least) {
+    const { seen, beyond, fewest, tiniest } = this.content.plots.spectra, spectra = curves.filter(({ x }) => x.length);
+    if (!spectra.length) return [0, 1];
+    const largest = spectra.reduce((most, { y }) => y.reduce((one, value) => Math.max(one, value), most), 0);
+    const level = Math.max(seen * largest, least, tiniest);
+    const highest = ({ x, y }) => x.reduce((end, f, k) => (y[k] >= level ? f : end), 0);
+    const ends = spectra.map((one) => Math.max(beyond * highest(one), one.x[Math.min(fewest, one.x.length) - 1]));
+    const [first, last] = [0, -1].map((k) => Math.max(...spectra.map(({ x }) => x.at(k))));
+    return [0, Math.min(Math.max(this.stretch * Math.max(...ends), first), last)];
+  }
+
   // As Panel.least of results/curves.py: moments without a lever beside the forces of their channel are rounding.
   least(panel) {
     let force = 0;
@@ -313,9 +335,9 @@ class Curves {
   // Draw axes and curves of a panel into a box of a pen; return its curves and where numbers are.
   paint(pen, panel, box, look) {
     const curves = this.curvesOf(panel), log = panel.log && !this.spectral;
-    let up = this.range(curves, "y", log, this.least(panel)), wide = this.overTime ? this.span : this.range(curves, "x");
-    if (this.spectral) wide = [0, wide[1]];
-    else if (!this.overTime) [wide, up] = this.oneScale(panel, wide, up, box.right - box.left, box.low - box.top);
+    const least = this.least(panel), wideOf = () => (this.spectral ? this.frequencies(curves, least) : this.range(curves, "x"));
+    let up = this.range(curves, "y", log, least), wide = this.overTime ? this.span : wideOf();
+    if (!(this.overTime || this.spectral)) [wide, up] = this.oneScale(panel, wide, up, box.right - box.left, box.low - box.top);
     const x = (value) => box.left + ((value - wide[0]) / (wide[1] - wide[0])) * (box.right - box.left);
     const y = (value) => box.low - (((log ? Math.log10(value) : value) - up[0]) / (up[1] - up[0])) * (box.low - box.top);
     const offset = log ? 0 : this.offset(...up), right = this.overTime || this.spectral ? 0 : this.offset(...wide);

@@ -74,7 +74,7 @@ function drawFigure(curves, pen, style, width, height) {
   pen.fillStyle = look.ground;
   pen.fillRect(0, 0, width, height);
   panels.forEach((panel, number) => {
-    const lowest = number === panels.length - 1 || !(curves.overTime || curves.spectral), above = number * room;
+    const lowest = number === panels.length - 1 || !curves.overTime, above = number * room;
     const one = { ...look, times: lowest }, alone = !curves.overTime && !curves.spectral && panel.curves.length === 1;
     const top = above + (alone ? 8 : drawNames(curves, pen, panel, above, width, look)) + 2;
     const box = { left: 54, top, right: width - 10, low: above + room - (lowest ? 28 : 6) };

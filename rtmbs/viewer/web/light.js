@@ -6,6 +6,7 @@ const STILL_AFTER = 250; // [ms] without a change, after which a rough picture i
 const FINER = 2; // times as many pixels, each way, in such a picture
 
 const MANY_CORNERS = 3000; // of a mesh, from which its copies are not written out
+const THIN = 3; // pixels of a radius up to which a round part that moves has few sides: they are off by half a pixel
 
 const CORNER_COLOR = `uniform mat4 seen;
 in vec3 position;
@@ -32,22 +33,29 @@ class CornerLight {
   }
 
   // Return what draws all copies of an InstancedMesh, which itself is not drawn; null where the mesh is too large.
-  crowd(copies) {
-    const { position, normal } = copies.geometry.attributes, { count } = copies, corners = position.count;
-    if (corners > MANY_CORNERS) return null;
-    const index = copies.geometry.index?.array ?? Uint32Array.from({ length: corners }, (_, k) => k);
+  // few: geometry of fewer sides, for thin parts that move.
+  crowd(copies, few = null) {
+    if (copies.geometry.attributes.position.count > MANY_CORNERS) return null;
+    const group = new THREE.Scene(), ways = [copies.geometry, few].filter(Boolean).map((geometry) => this.written(copies, geometry));
+    group.add(...ways.map(({ drawn }) => drawn));
+    this.crowds.push({ copies, group, ways, widest: 0, ...ways[0] });
+    return group;
+  }
+
+  // All copies with the corners of a geometry.
+  written(copies, { attributes: { position, normal }, index: given }) {
+    const { count } = copies, corners = position.count;
+    const index = given?.array ?? Uint32Array.from({ length: corners }, (_, k) => k);
     const geometry = new THREE.BufferGeometry().setIndex(new THREE.BufferAttribute(new Uint32Array(count * index.length), 1));
     geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * corners * count), 3));
     geometry.setAttribute("color", new THREE.BufferAttribute(new Uint8ClampedArray(4 * corners * count), 4, true));
     for (const one of [geometry.index, ...Object.values(geometry.attributes)]) one.setUsage(THREE.DynamicDrawUsage);
     const drawn = uncut(new THREE.Mesh(geometry, this.material));
-    const vertices = position.array, normals = normal.array;
-    this.crowds.push({ copies, drawn, vertices, normals, index, planes: planes(vertices, index) });
-    return drawn;
+    return { drawn, vertices: position.array, normals: normal.array, index, planes: planes(position.array, index) };
   }
 
-  // Before every picture: where the eye and all copies are.
-  look(camera) {
+  // Before every picture: where the eye and all copies are. pixels: of a metre; moving: a rough picture is enough.
+  look(camera, pixels, moving) {
     camera.updateMatrixWorld();
     this.seen.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
     LIGHTS.forEach(([strength, from], k) => {
@@ -55,22 +63,29 @@ class CornerLight {
     });
     const world = camera.matrixWorld.elements, near = camera.isPerspectiveCamera ? 1 : 0; // 0: the eye is far away
     this.eye = [...world.slice(near ? 12 : 8, near ? 15 : 11), near];
-    for (const crowd of this.crowds) if (crowd.drawn.visible) this.write(crowd);
+    for (const crowd of this.crowds.filter(({ group }) => group.visible)) {
+      const few = moving && crowd.widest * pixels < THIN;
+      Object.assign(crowd, crowd.ways[few ? crowd.ways.length - 1 : 0]);
+      for (const { drawn } of crowd.ways) drawn.visible = drawn === crowd.drawn;
+      this.write(crowd);
+    }
   }
 
   // Corners of all copies in the world, with their light. Columns of a placement M are orthogonal, so a normal n turns
   // to M (n / s), s their squares. Lights and eye are taken to axes of the mesh.
-  write({ copies, drawn, vertices, normals, index, planes }) {
+  write(crowd) {
+    const { copies, drawn, vertices, normals, index, planes } = crowd;
     const { attributes: { position, color }, index: faces } = drawn.geometry, corners = vertices.length / 3;
     const places = position.array, shades = color.array, drawnCorners = faces.array;
     const M = copies.instanceMatrix.array, [one, other] = this.lights, [ex, ey, ez, near] = this.eye;
     const colors = copies.instanceColor?.array, tint = copies.material.color; // of each copy, or one of all
-    let [out, shade, filled] = [0, 0, 0];
+    let [out, shade, filled, thinnest] = [0, 0, 0, Infinity]; // the last is 1 over the square of the widest radius
     for (let copy = 0; copy < copies.count; copy++) {
       const m = 16 * copy, red = 255 * (colors?.[3 * copy] ?? tint.r);
       const green = 255 * (colors?.[3 * copy + 1] ?? tint.g), blue = 255 * (colors?.[3 * copy + 2] ?? tint.b);
       const a = M[m], b = M[m + 1], c = M[m + 2], d = M[m + 4], e = M[m + 5], f = M[m + 6], g = M[m + 8], h = M[m + 9], i = M[m + 10];
       const r = 1 / Math.max(a * a + b * b + c * c, 1e-30), s = 1 / Math.max(d * d + e * e + f * f, 1e-30), t = 1 / Math.max(g * g + h * h + i * i, 1e-30);
+      thinnest = Math.min(thinnest, r, s);
       const x1 = r * (a * one.x + b * one.y + c * one.z), x2 = r * (a * other.x + b * other.y + c * other.z);
       const y1 = s * (d * one.x + e * one.y + f * one.z), y2 = s * (d * other.x + e * other.y + f * other.z);
       const z1 = t * (g * one.x + h * one.y + i * one.z), z2 = t * (g * other.x + h * other.y + i * other.z);
@@ -95,6 +110,7 @@ class CornerLight {
         filled += 3;
       }
     }
+    crowd.widest = 1 / Math.sqrt(thinnest);
     drawn.geometry.setDrawRange(0, filled);
     faces.clearUpdateRanges();
     faces.addUpdateRange(0, filled);

@@ -125,10 +125,18 @@ class Live {
     player.now = head;
     const slider = byId("time");
     Object.assign(slider, { min: player.first, max: player.last });
-    this.showValues(head);
-    this.showPull(head.grab);
+    this.head = head;
     this.pictures += 1;
     page.redraw();
+  }
+
+  // With a picture that is drawn: words change as seldom as it, and the session sends more where some have come through.
+  drawn() {
+    if (!this.head) return;
+    this.showValues(this.head);
+    this.showPull(this.head.grab);
+    this.ask({ do: "drawn", picture: this.head.number });
+    this.head = null;
   }
 
   showReactions([newtons, moment], next) {

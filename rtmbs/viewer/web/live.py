@@ -71,7 +71,7 @@ from rtmbs.viewer.web.page import (
     unit_words,
     units,
 )
-from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowSpectrum, ShowWindow
+from rtmbs.viewer.web.requests import LONGEST, Drawn, GoTo, RequestReader, ShowSpectrum, ShowWindow
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -82,6 +82,7 @@ Array = NDArray[np.float64]
 RATE = 30.0  # pictures a second
 CURVES, SPECTRA = 0.2, 1.0  # [s] between curves, and between spectra
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
+WAITING, PATIENCE = 2, 0.5  # pictures that wait to be drawn; [s] between pictures to a page that draws none
 GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
 MOST_WORDS = 64  # texts that wait for one viewer
@@ -208,6 +209,7 @@ def picture_head(frame: Frame, description: SceneDescription) -> dict[str, Any]:
         grab = {"point": frame.grab_point.tolist(), "target": frame.grab_target.tolist(), "force": frame.grab_force}
     options = {name: frame.option(name, description.choices.get(name, ())) for name in OPTIONS}
     told = {
+        "number": frame.number,
         "t": frame.t,
         "step": frame.step,
         "oldest": frame.oldest,
@@ -339,6 +341,21 @@ class Seen:
     reactions: bool = False  # asked for
     saying: asyncio.Task[None] | None = None
     sending: asyncio.Task[None] | None = None
+    waiting: deque[int] = field(default_factory=lambda: deque(maxlen=MOST_WORDS))  # pictures that were sent, not drawn
+    sent_at: float = 0.0
+    tells: bool = False  # it says what it has drawn
+
+    def note_drawn(self, picture: int) -> None:
+        """Forget pictures up to one that was drawn."""
+        self.tells = True
+        for _ in range(max((k for k, one in enumerate(self.waiting, 1) if one == picture), default=0)):
+            self.waiting.popleft()
+
+    def lags(self, now: float) -> bool:
+        """True for a page that has pictures to draw; one that draws none, as a hidden tab, gets a few all the same."""
+        if now - self.sent_at > PATIENCE:
+            self.waiting.clear()
+        return self.tells and len(self.waiting) >= WAITING
 
 
 class LiveServer:
@@ -417,9 +434,10 @@ class LiveServer:
 
     def _serve(self, viewer: "ServerConnection", seen: Seen, frame: Frame, made: Made) -> None:
         """Send a frame to one viewer, with curves where they are due and new; a slow viewer gets fewer."""
-        if seen.sending is not None and not seen.sending.done():
+        now = time.perf_counter()
+        if (seen.sending is not None and not seen.sending.done()) or seen.lags(now):
             return
-        strip, reader, now = self.connection.strip(), self._reader, time.perf_counter()
+        strip, reader = self.connection.strip(), self._reader
         due = now - seen.curves_at >= (SPECTRA if seen.view.spectrum else CURVES)
         state = curves_state(strip, reader, frame, seen.view) if due else None
         anew = state is not None and state != seen.curves
@@ -429,7 +447,8 @@ class LiveServer:
         if key not in made:
             curves = curves_of_view(strip, reader.plotted, frame, seen.view, self._other) if anew else None
             made[key] = self._scene.picture(frame, curves)
-        seen.frame = frame
+        seen.frame, seen.sent_at = frame, now
+        seen.waiting.append(frame.number)
         if anew:
             seen.curves, seen.curves_at = state, now
         seen.sending = asyncio.create_task(self._send_quietly(viewer, made[key]))
@@ -524,6 +543,8 @@ class LiveServer:
                         seen.view, seen.curves = seen.view._replace(window=asked.window), None
                     elif isinstance(asked, ShowSpectrum):
                         seen.view, seen.curves, seen.curves_at = seen.view._replace(spectrum=asked.on), None, 0.0
+                    elif isinstance(asked, Drawn):
+                        seen.note_drawn(asked.picture)
                     elif isinstance(asked, ShowReactions):
                         seen.reactions = asked.on
                         self._show_reactions()

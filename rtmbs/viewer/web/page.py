@@ -24,10 +24,12 @@ from rtmbs.errors import InputError, StepError
 from rtmbs.results import figure
 from rtmbs.results.channel import units_of
 from rtmbs.results.curves import (
+    BEYOND,
     CHOSEN,
     DASHES,
     DECADE,
     DEGREES,
+    FEWEST_LINES,
     FREQUENCY,
     LOG_MARGIN,
     MARGIN,
@@ -36,13 +38,17 @@ from rtmbs.results.curves import (
     OFFSET,
     OVER_TIME,
     ROUNDING,
+    SEEN,
     SQUARE,
+    TINIEST,
     TOGETHER,
     WINDOWS,
     Curve,
     Panel,
     bracketed,
+    frequency_range,
     least_span,
+    shown_lines,
     spectral,
     thinned,
 )
@@ -96,6 +102,7 @@ def plot_settings() -> dict[str, Any]:
             "rounding": ROUNDING,
             "no_lever": NO_LEVER,
             "square": SQUARE,
+            "spectra": {"seen": SEEN, "beyond": BEYOND, "fewest": FEWEST_LINES, "tiniest": TINIEST},
             "degrees": {unit_words(unit): unit_words(turned) for unit, turned in DEGREES.items()},
             "figure": {
                 "sizes": figure.SIZES,
@@ -247,7 +254,7 @@ def spectra(curves: Sequence[Curve]) -> list[tuple[Array, Array]]:
     found = []
     for curve in curves:
         lines = spectral(curve)
-        rows = thinned(lines.y[:, None])
+        rows = shown_lines(lines.over, lines.y[:, None], frequency_range([(lines.over, lines.y)]))
         found.append((lines.over[rows], lines.y[rows]))
     return found
 

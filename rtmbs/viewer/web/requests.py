@@ -57,7 +57,13 @@ class GoTo(NamedTuple):
     t: float
 
 
-Asked = Command | ShowWindow | ShowSpectrum | GoTo
+class Drawn(NamedTuple):
+    """A browser has drawn a picture; no command of the session."""
+
+    picture: int
+
+
+Asked = Command | ShowWindow | ShowSpectrum | GoTo | Drawn
 
 LONGEST = 8192  # bytes of a request
 LONGEST_WORD = 300  # letters of a name
@@ -264,5 +270,6 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the comm
     "subscribe": (("names",), RequestReader.subscribe),
     "window": (("window",), lambda _, given: ShowWindow(window_of(given["window"]))),
     "spectrum": (("on",), lambda _, given: ShowSpectrum(switch(given, "on"))),
+    "drawn": (("picture",), lambda _, given: Drawn(whole(given, "picture", FARTHEST))),
     "time": (("t",), lambda _, given: GoTo(number(given, "t"))),
 }

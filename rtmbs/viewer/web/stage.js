@@ -5,6 +5,7 @@ const MARGIN = 1.08; // room around everything that is fitted
 const SMOOTH = 4, MANY = 20000; // points of a way between two pictures; a way of more pictures has one
 const BUTTONS = 44; // pixels at the upper border that are left free for them
 const SHARED = 100000; // numbers of a mesh, up to which its corners are compared
+const PARTING = 16; // lines that may part points from a corner of the picture
 const NEAREST = 0.002, FARTHEST = 60; // clip planes in distances of the eye
 
 // The geometry of a mesh. A corner that triangles share is worked out once: without a graphics card corners cost most.
@@ -24,6 +25,18 @@ function solid({ vertices, normals }) {
   });
   const only = (values) => Float32Array.from(kept.flatMap((k) => [...values.slice(3 * k, 3 * k + 3)]));
   return put(only(vertices), only(normals)).setIndex(index);
+}
+
+// True unless a line parts points in the picture from the upper right corner, which begins at x, y from -1 to 1.
+function covers(points, [x, y, z], { center, distance, high, wide, lean }, corner) {
+  const seen = points.map((point) => {
+    const from = point.clone().sub(center), depth = distance - lean * from.dot(z);
+    return [from.dot(x) / (wide * depth), from.dot(y) / (high * depth)];
+  });
+  return Array.from({ length: PARTING }, (_, k) => ((0.5 * Math.PI) / (PARTING - 1)) * k).every((turn) => {
+    const [a, b] = [Math.cos(turn), Math.sin(turn)];
+    return Math.max(...seen.map(([u, v]) => a * u + b * v)) > a * corner.x + b * corner.y;
+  });
 }
 
 class Stage {
@@ -99,26 +112,13 @@ class Stage {
     const up = new THREE.Vector3(...this.content.up);
     if (Math.abs(z.dot(up)) > 1 - 1e-6) z.addScaledVector(new THREE.Vector3(...this.content.north), -1e-3).normalize();
     const x = new THREE.Vector3().crossVectors(up, z).normalize(), y = new THREE.Vector3().crossVectors(z, x);
-    const high = Math.tan((this.content.angle * Math.PI) / 360), wide = high * this.aspect();
-    const top = high * Math.max(1 - (2 * BUTTONS) / Math.max(this.canvas.clientHeight, 1), 0.4); // what the buttons leave
-    const most = { left: -Infinity, right: -Infinity, low: -Infinity, up: -Infinity, near: -Infinity, far: -Infinity };
-    const lean = this.parallel ? 0 : 1;
-    for (const point of points) {
-      const [a, b, c] = [point.dot(x), point.dot(y), point.dot(z)];
-      most.right = Math.max(most.right, a + lean * wide * c);
-      most.left = Math.max(most.left, -a + lean * wide * c);
-      most.up = Math.max(most.up, b + lean * top * c);
-      most.low = Math.max(most.low, -b + lean * high * c);
-      most.near = Math.max(most.near, c);
-      most.far = Math.max(most.far, -c);
+    const room = this.names.cube.room(this.canvas.clientWidth, this.canvas.clientHeight);
+    let found = this.standing(points, [x, y, z], BUTTONS, 0);
+    if (this.shown.axes && room && covers(points, [x, y, z], found, room)) { // the cube keeps its corner
+      const ways = [[BUTTONS, room.wide], [room.high, 0]].map(([top, right]) => this.standing(points, [x, y, z], top, right));
+      found = ways[0].distance < ways[1].distance ? ways[0] : ways[1];
     }
-    const reach = Math.max((most.left + most.right) / (2 * wide), (most.low + most.up) / (top + high));
-    const depth = (most.near - most.far) / 2;
-    const distance = Math.max(MARGIN * (this.parallel ? reach : reach - depth), 1e-6 + 0.02 * this.content.size);
-    const middle = (most.up - most.low) / 2 + ((high - top) / 2) * (distance + lean * depth);
-    const center = x.multiplyScalar((most.right - most.left) / 2).addScaledVector(y, middle);
-    center.addScaledVector(z, depth);
-    if (this.goesWithItsBody()) center.copy(this.center(this.followed)).addScaledVector(y, ((high - top) / 2) * distance);
+    const { center, distance } = found;
     this.controls.target.copy(center);
     for (const camera of [this.perspective, this.orthographic]) {
       camera.zoom = 1;
@@ -127,6 +127,32 @@ class Stage {
     this.resize();
     this.controls.update();
     this.held = true;
+  }
+
+  // Where an eye with axes x, y, z stands, and how far from there, so that points fill what borders [pixels] leave.
+  standing(points, [x, y, z], above, beside) {
+    const high = Math.tan((this.content.angle * Math.PI) / 360), wide = high * this.aspect();
+    const left = (pixels, size) => Math.max(1 - (2 * pixels) / Math.max(size, 1), 0.4);
+    const top = high * left(above, this.canvas.clientHeight), right = wide * left(beside, this.canvas.clientWidth);
+    const most = { left: -Infinity, right: -Infinity, low: -Infinity, up: -Infinity, near: -Infinity, far: -Infinity };
+    const lean = this.parallel ? 0 : 1;
+    for (const point of points) {
+      const [a, b, c] = [point.dot(x), point.dot(y), point.dot(z)];
+      most.right = Math.max(most.right, a + lean * right * c);
+      most.left = Math.max(most.left, -a + lean * wide * c);
+      most.up = Math.max(most.up, b + lean * top * c);
+      most.low = Math.max(most.low, -b + lean * high * c);
+      most.near = Math.max(most.near, c);
+      most.far = Math.max(most.far, -c);
+    }
+    const reach = Math.max((most.left + most.right) / (wide + right), (most.low + most.up) / (top + high));
+    const depth = (most.near - most.far) / 2;
+    const distance = Math.max(MARGIN * (this.parallel ? reach : reach - depth), 1e-6 + 0.02 * this.content.size);
+    const along = (most.right - most.left) / 2 + ((wide - right) / 2) * (distance + lean * depth);
+    const middle = (most.up - most.low) / 2 + ((high - top) / 2) * (distance + lean * depth);
+    const center = x.clone().multiplyScalar(along).addScaledVector(y, middle).addScaledVector(z, depth);
+    if (this.goesWithItsBody()) center.copy(this.center(this.followed)).addScaledVector(y, ((high - top) / 2) * distance);
+    return { center, distance, high, wide, lean };
   }
 
   goesWithItsBody() {
@@ -187,6 +213,12 @@ class Stage {
     return this.camera.position.clone().sub(this.controls.target);
   }
 
+  // Pixels of a metre at the depth of the middle.
+  pixelsOfMetre() {
+    const high = 2 * this.direction().length() * Math.tan((this.content.angle * Math.PI) / 360);
+    return (this.camera.zoom * this.canvas.clientHeight) / high;
+  }
+
   aspect() {
     return Math.max(this.canvas.clientWidth, 1) / Math.max(this.canvas.clientHeight, 1);
   }
@@ -238,7 +270,8 @@ class Stage {
     mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
     mesh.frustumCulled = false;
     mesh.renderOrder = clear ? 2 : 0;
-    const crowd = outer && this.corners ? this.corners.crowd(mesh) : null; // drawn in place of the mesh
+    if (this.corners && given.few) given.few.geometry ??= solid(given.few);
+    const crowd = outer && this.corners ? this.corners.crowd(mesh, given.few?.geometry) : null; // drawn in place of the mesh
     this.scene.add(crowd ?? mesh);
     this.pieces.push({ ...piece, places, instances, opacity, drawn: mesh, crowd });
   }
@@ -497,7 +530,7 @@ class Stage {
     for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
     if (this.arrows) this.arrows.visible = this.shown.reactions;
     this.shadow?.make(this.renderer, this.shown, this.content.themes[this.theme].shadow);
-    this.corners?.look(this.camera);
+    this.corners?.look(this.camera, this.pixelsOfMetre(), this.finer === 1);
     this.renderer.render(this.scene, this.camera);
     this.names.draw(this);
   }

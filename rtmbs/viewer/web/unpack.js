@@ -37,7 +37,7 @@ async function unpacked(content) {
   const take = (owner, name) => jobs.push(numbers(owner[name]).then((found) => { owner[name] = found; }));
   for (const name of ["t", "r", "q"]) take(content, name);
   for (const name of Object.keys(content.loose)) take(content.loose, name);
-  for (const mesh of content.meshes) { take(mesh, "vertices"); take(mesh, "normals"); }
+  for (const mesh of content.meshes.flatMap((one) => [one, ...(one.few ? [one.few] : [])])) { take(mesh, "vertices"); take(mesh, "normals"); }
   if (content.reactions) {
     for (const name of ["forces", "moments"]) take(content.reactions, name);
     for (const mesh of Object.values(content.reactions.meshes)) { take(mesh, "vertices"); take(mesh, "normals"); }

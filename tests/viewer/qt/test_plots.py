@@ -172,6 +172,22 @@ def test_over_frequency(window, result):
     expected = spectrum(result.t[: STEPS + 1], result[NAME][: STEPS + 1, 1])
     np.testing.assert_allclose(f, expected[0], rtol=1e-9)
     np.testing.assert_allclose(amplitude, expected[1], atol=1e-10)
+    panels = window.panels.plots
+
+    def reach() -> float:
+        return float(panels.shown[NAME].box.viewRange()[0][1])
+
+    first = reach()
+    assert first == pytest.approx(panels.shown[NAME].panel.frequencies()[1])
+    panels.shown[NAME].box.zoomed.emit(1.0, 0.8)
+    assert reach() == pytest.approx(max(0.8 * first, f[0]))
+    for _ in range(60):
+        panels.shown[NAME].box.zoomed.emit(1.0, 1.25)
+    assert reach() == pytest.approx(f[-1]), "no axis goes beyond the last frequency"
+    panels.shown[NAME].box.zoomed.emit(1.0, 0.8)
+    assert reach() < f[-1], "the first notch back is seen"
+    panels.shown[NAME].box.left.emit()
+    assert reach() == first
 
 
 def test_two_runs_in_one_plot(window, result, tmp_path):

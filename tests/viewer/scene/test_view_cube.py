@@ -9,6 +9,7 @@ from rtmbs.viewer.scene.camera import (
     CUBE_REACH,
     HALF_EDGE,
     Camera,
+    cube_corner,
     cube_face_at,
     cube_faces,
     cube_middle,
@@ -51,3 +52,34 @@ def test_small_pictures_have_none():
     x, y = cube_middle(1200, 700)
     assert x + CUBE_REACH < 1200
     assert y > CUBE_REACH
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("size", [(320, 300), (400, 640), (640, 480), (1200, 700), (1600, 400)])
+def test_the_picture_of_everything_keeps_away_from_the_cube(size, parallel):
+    """Points that would lie behind the cube make room for it, as little as they can; others lose nothing."""
+    moved, corner = 0, cube_corner(*size)
+    for seed in range(12):
+        points = np.random.default_rng(seed).normal(size=(40, 3)) * np.random.default_rng(seed).uniform(0.2, 3.0, 3)
+        camera, plain = (Camera(width=size[0], height=size[1], parallel=parallel) for _ in range(2))
+        plain.fit(points)
+        camera.fit(points, corner=corner)
+        assert camera.holds(points)
+        assert camera.distance >= plain.distance
+        if camera.distance == plain.distance:
+            continue
+        moved += 1
+        ends = camera.project(points)[:, :2]
+        hull = np.concatenate([ends[:, None] * share + ends[None] * (1.0 - share) for share in np.linspace(0, 1, 21)])
+        inside = (hull[..., 0] > size[0] - corner) & (hull[..., 1] < corner)
+        assert not inside.any(), "no line between two points goes behind the cube"
+        right, top = size[0] - ends[:, 0].max(), ends[:, 1].min()
+        assert max(right, top) >= corner
+        assert camera.distance < plain.distance * max(1.0 / (1.0 - corner / end) for end in size) * 1.2
+    assert size != (320, 300) or moved, "a small picture has no room without"
+    box = np.array([[0.0, y, z] for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    camera = Camera(width=400, height=400)
+    camera.look("front")
+    camera.fit(box, corner=cube_corner(400, 400))
+    assert camera.project(box)[:, 0].max() < 400 - cube_corner(400, 400) + 1.0 or camera.project(box)[:, 1].min() > 77.0
+    assert cube_corner(CUBE_LEAST - 1, 900) == 0.0

@@ -37,20 +37,29 @@ POLICY = (
     "connect-src https:; child-src https: data:"
 )
 MISSING = "no browser is installed (Debian: chromium)"
-READY = "new Promise((done) => { const look = () => %s ? done() : setTimeout(look, 10); look(); })"
+READY = f"""new Promise((done, fail) => {{
+  const end = Date.now() + {LONGEST_MS};
+  const said = () => (window.rtmbs ? "" : document.querySelector("#told.bad")?.textContent);
+  const look = () => {{
+    if (%s) done();
+    else if (said() || Date.now() > end) fail(new Error(`the page is not ready: ${{said() || "too late"}}`));
+    else setTimeout(look, 10);
+  }};
+  look();
+}})"""
 HELPERS = (
     f"    const LONGEST = {LONGEST_MS};"
     + """
     const page = window.rtmbs;
     const told = {};
     const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-    const drawn = async () => {
-      for (const before = page.drawn; page.drawn === before;) await new Promise((done) => requestAnimationFrame(done));
+    const sure = async (true_, named = `this never held: ${true_}`, turn = () => wait(20), longest = LONGEST) => {
+      for (const end = Date.now() + longest; !true_(); await turn()) if (Date.now() > end) throw new Error(named);
     };
-    const sure = async (true_) => {
-      for (const end = Date.now() + LONGEST; !true_(); await wait(20)) {
-        if (Date.now() > end) throw new Error(`this never held: ${true_}`);
-      }
+    const frame = () => Promise.race([new Promise((done) => requestAnimationFrame(done)), wait(1000)]);
+    const drawn = async (name = "the next picture", longest = LONGEST) => {
+      const before = page.drawn, named = `${name} was not drawn within ${longest / 1000} s, after ${before} pictures`;
+      await sure(() => page.drawn !== before, named, frame, longest);
     };
     const press = (key, more) => dispatchEvent(new KeyboardEvent("keydown", { key, ...more }));
     const click = (id) => document.getElementById(id).click();
@@ -139,7 +148,7 @@ class Browser:
     def run(self, script: str, helpers: str = HELPERS) -> dict[str, Any]:
         """Return what a script wrote into ``told``.
 
-        The script may use ``page`` (window.rtmbs), ``wait(ms)``, ``drawn()`` for the next picture,
+        The script may use ``page`` (window.rtmbs), ``wait(ms)``, ``drawn(name)`` for the next picture,
         ``sure(condition)`` to wait until a function returns true, ``press(key)`` and ``click(id)``.
         """
         start = helpers or "const told = {};"

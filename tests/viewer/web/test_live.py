@@ -20,7 +20,7 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.curves import LIVE_WINDOW, spectrum
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer
+from rtmbs.viewer.web.live import MOST_REFUSED, PATIENCE, WAITING, LiveServer, Seen
 from tests.patience import LONGEST, wait_until
 from tests.viewer.mechanisms import motored
 
@@ -451,3 +451,19 @@ def test_a_page_that_is_loaded_anew_keeps_its_camera(served, browser):
     for name in ("position", "target"):
         np.testing.assert_allclose(after[name], before[name], atol=1e-9, err_msg=name)
     browser.run("press('F8'); page.actions.parallel();")
+
+
+def test_a_page_that_draws_slowly_gets_no_pictures_that_it_would_leave_out():
+    seen = Seen(sent_at=10.0)
+    seen.waiting.extend(range(1, WAITING + 3))
+    assert not seen.lags(10.0), "a page that does not tell what it draws gets all"
+    seen.note_drawn(1)
+    assert seen.lags(10.0)
+    seen.note_drawn(99)
+    assert seen.lags(10.0), "a picture of another mechanism says nothing"
+    seen.note_drawn(3)
+    assert list(seen.waiting) == list(range(4, WAITING + 3))
+    assert not seen.lags(10.0)
+    seen.waiting.extend((7, 8, 9))
+    assert not seen.lags(10.0 + 1.01 * PATIENCE), "a hidden tab gets a few"
+    assert not seen.waiting

@@ -317,6 +317,46 @@ def test_words_over_the_picture_are_written_where_they_change(browser, page):
     assert told["times"] == [0, 1, 1, 1, 1, 1, 1, 0]
 
 
+def test_a_picture_that_never_comes_is_named(browser, page):
+    """The wait for a picture ends: a test that draws nothing would otherwise hang without a word."""
+    told = look(
+        browser,
+        page,
+        """
+        page.player.pause();
+        await drawn();
+        await wait(100);
+        told.words = await drawn("the picture of nothing", 200).then(() => "drawn", ({ message }) => message);
+        """,
+    )
+    assert "the picture of nothing was not drawn within 0.2 s" in told["words"]
+
+
+def test_small_pictures_keep_everything_away_from_the_cube(browser, page):
+    """Corners of what a picture holds, seen in pixels, and the square of the cube."""
+    browser.open(page, (420, 460))
+    told = browser.run(
+        """
+        page.player.pause();
+        document.getElementById("curves").hidden = true;
+        press("i");
+        await drawn();
+        const { stage } = page, room = stage.names.cube.room(stage.canvas.clientWidth, stage.canvas.clientHeight);
+        told.covered = [];
+        for (const view of ["front", "side", "top", "isometric"]) for (const parallel of [false, true]) {
+          stage.setParallel(parallel);
+          stage.fit(new THREE.Vector3(...page.content.views[view]));
+          stage.camera.updateMatrixWorld();
+          const seen = stage.fitted().map((point) => point.project(stage.camera));
+          told.covered.push(seen.filter(({ x, y }) => x > room.x && y > room.y).length);
+          told.inside = Math.max(...seen.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y))));
+        }
+        """
+    )
+    assert told["covered"] == [0] * 8
+    assert told["inside"] <= 1.0
+
+
 def test_a_result_without_its_model_is_drawn(browser, tmp_path):
     path = tmp_path / "bare.html"
     page = write_page(playback(RESULT), path)

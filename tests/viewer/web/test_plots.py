@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rtmbs.results.curves import Curve, Panel, least_span, spectrum, tick_texts, value_range
+from rtmbs.results.curves import Curve, Panel, frequency_range, least_span, spectrum, tick_texts, value_range
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.scene.theme import WHITE
@@ -233,9 +233,27 @@ def test_spectra_energies_and_another_run(browser, compared, result):
         await drawn();
         [told.f, told.a] = curves.content.spectra[0].map((one) => [...one]);
         told.drawn = curves.panels.length;
+        const end = (panel) => curves.frequencies(curves.curvesOf(panel), curves.least(panel))[1];
+        const ends = () => curves.panels.map(end);
+        told.ends = ends();
+        const box = curves.panels[0].canvas.getBoundingClientRect();
+        const at = { clientX: box.left + 200, clientY: box.top + 20, cancelable: true };
+        const turn = (deltaY) => curves.panels[0].canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ...at }));
+        turn(-1);
+        told.nearer = ends();
+        for (let k = 0; k < 60; k++) turn(1);
+        told.all = ends();
+        curves.panels[0].canvas.dispatchEvent(new MouseEvent("dblclick"));
+        told.again = ends();
         """
     )
     assert browser.said == []
+    both = [[spectrum(one.t, one[name]) for one in (result, other)] for name in ("energy.kinetic", "base.angle")]
+    wanted = [frequency_range(found)[1] for found in both]
+    assert told["ends"][-1] == pytest.approx(wanted[-1], rel=1e-6)
+    assert told["again"] == told["ends"]
+    assert told["nearer"][-1] == pytest.approx(0.8 * wanted[-1], rel=1e-6)
+    assert told["all"][-1] == pytest.approx(max(f[-1] for f, _ in both[-1]), rel=1e-6)
     numbers = ["kinetic", "gravity", "elastic", "total, change", "base.angle"]
     assert told["names"] == [[name, run] for run in (0, 1) for name in numbers]
     assert all("other.npz" in heading for heading in told["headings"])

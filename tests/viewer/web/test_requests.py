@@ -12,7 +12,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.web.requests import LONGEST, REQUESTS, GoTo, RequestReader, ShowSpectrum, ShowWindow
+from rtmbs.viewer.web.requests import LONGEST, REQUESTS, Drawn, GoTo, RequestReader, ShowSpectrum, ShowWindow
 from tests.viewer.mechanisms import motored
 
 CHANNELS = ChannelDescription("base.angle", (), "rad"), ChannelDescription("crank.position", ("x", "y", "z"), "m")
@@ -21,7 +21,7 @@ ALLOWED = (
     *(commands.Play, commands.Pause, commands.StepForward, commands.StepBack, commands.Seek, commands.Loop),
     *(commands.SetSpeed, commands.Reset, commands.Reload, commands.SetInput, commands.SetOption, commands.Grab),
     *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions, ShowWindow, GoTo),
-    *(commands.Drag, commands.Undo, commands.Redo, ShowSpectrum),
+    *(commands.Drag, commands.Undo, commands.Redo, ShowSpectrum, Drawn),
 )
 GOOD = {
     '{"do": "play"}': commands.Play(),
@@ -42,6 +42,7 @@ GOOD = {
     '{"do": "undo"}': commands.Undo(),
     '{"do": "redo"}': commands.Redo(),
     '{"do": "spectrum", "on": true}': ShowSpectrum(True),
+    '{"do": "drawn", "picture": 17}': Drawn(17),
     '{"do": "window", "window": 5}': ShowWindow(5.0),
     '{"do": "window", "window": [1, 2.5]}': ShowWindow((1.0, 2.5)),
     '{"do": "window", "window": null}': ShowWindow(None),
