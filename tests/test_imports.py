@@ -215,7 +215,7 @@ def test_a_first_step_loads_what_its_method_needs():
     dispatchers, *modules = run_python(FIRST_STEP).split()
     assert not ELSEWHERE.intersection(modules)
     assert len(modules) < 250
-    assert int(dispatchers) < 160
+    assert int(dispatchers) < 162  # ``sure_below`` of Newton is one of them, for the readable step calls it
 
 
 def test_public_names_are_sorted_and_exist():

@@ -17,6 +17,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, VariationalMidpoint
 from rtmbs.integrators.contract import Method
+from rtmbs.integrators.newton import starts_stiffly
 
 ALLOWED = 3.0  # tolerances: error of a step that CONVERGED; 0.1 for one mass
 DRAWS = 20  # steps of a case
@@ -186,9 +187,8 @@ def value(residual: Piece, x: float) -> float:
 
 
 def stiffly(rail: Rail, drawn: Drawn) -> bool:
-    """Return whether ``TRBDF2`` takes the step in parts."""
-    h, (_, zd, zdd, _) = GAMMA * rail.h, drawn
-    return bool(np.max(0.5 * h * h * np.abs(zdd)) > 0.5 * max(1e-3, float(np.max(h * np.abs(zd)))))
+    """Return whether ``TRBDF2`` takes the step in parts, whose equations are others."""
+    return bool(starts_stiffly(GAMMA * rail.h, drawn[1], drawn[2], rail.settings.typical))
 
 
 def judged(seed: int, tally: Tally) -> str:
