@@ -276,10 +276,8 @@ class StateStore:
         here = one is not None and (one.pair is states or (one.old is old and one.new is new)) and one.work is work
         if one is None or not here or one.settings is not work.settings or one.tables is not self.equations.tables:
             one = self._prepare(old, new, typical)
-        if one is None:
-            return None
         before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
-        if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
+        if one is None or not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
         new.t_ref, new.k, new.h, new.before = t_ref, k, h, None
         begun = self.begun
