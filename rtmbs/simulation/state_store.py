@@ -44,6 +44,7 @@ Mark = tuple[tuple[State, State], RampEnds, Array | None]
 CALM, LONG = 3, 1000  # steps by hand in a row, before their arguments are prepared; and where that was refused
 INPUTS = "inputs[...] ="  # the call that the user makes
 NO_RAMPS: RampEnds = {}  # never written to
+AFTER: dict[str, Any] = {"begun": None, "ramps": NO_RAMPS}  # what a step by hand leaves, beside its States
 CONSISTENT = ("nearest", "impulse")  # ways in which the other rates follow one that is set
 MOST_COUNTED = 2**53  # steps: beyond it a count is no exact number
 
@@ -272,28 +273,20 @@ class StateStore:
             return None
         if old.before is not None:
             return None
-        if (
-            one is None
-            or not (one.pair is states or (one.old is old and one.new is new))
-            or not (one.work is work and one.settings is work.settings and one.tables is self.equations.tables)
-        ):
+        here = one is not None and (one.pair is states or (one.old is old and one.new is new)) and one.work is work
+        if one is None or not here or one.settings is not work.settings or one.tables is not self.equations.tables:
             one = self._prepare(old, new, typical)
-            if one is None:
-                return None
         before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
-        if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
+        if one is None or not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
         new.t_ref, new.k, new.h, new.before = t_ref, k, h, None
-        asked, begun = 0, self.begun
-        if begun is not None:
-            asked = SET
-            if begun is not one.known:
-                one.known[:] = begun
+        begun = self.begun
+        if begun is not None and begun is not one.known:
+            one.known[:] = begun
         if self.ramps:
-            asked += MOVING
             one.target[:] = old.u
             self.reach_ramps(one.target)
-        report, stiff = one.take(asked)
+        report, stiff = one.take((0 if begun is None else SET) + (MOVING if self.ramps else 0))
         if report is None:
             return None
         if stiff:
@@ -308,8 +301,7 @@ class StateStore:
         if self.calm < CALM:
             return None
         self.check_arrays(old, new)
-        after = {"begun": None, "ramps": NO_RAMPS}
-        found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical, after)
+        found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical, AFTER)
         if found is None:
             self.calm = -LONG
         else:
