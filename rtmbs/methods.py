@@ -44,7 +44,7 @@ PLACES = {  # name: (module, class)
     "velocity-verlet": ("integrators.explicit", "VelocityVerlet"),
     "semi-implicit-euler": ("integrators.explicit", "SemiImplicitEuler"),
     "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
-    "adams-bashforth-moulton": ("dae.multistep", "AdamsBashforthMoulton"),
+    "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
     "tangent-space": ("dae.tangent_space", "TangentSpace"),
     "odae": ("dae.odae", "ODAE"),

@@ -18,7 +18,8 @@ import numpy as np
 import rtmbs
 from bench.recursion import two_hosts
 from bench.recursion.pinning import pin
-from rtmbs.recursive.motion import STAGES, RankSteps, Threads, launch
+from rtmbs.recursive.motion import STAGES, RankSteps, launch
+from rtmbs.recursive.threads import Threads
 
 ROOT = Path(__file__).parents[2]
 SIZES = (15, 51, 101, 151, 251, 1001)

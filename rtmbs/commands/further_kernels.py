@@ -23,9 +23,9 @@ from rtmbs.jit import compile_progress as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.design import four_bars
 from rtmbs.model import Model, Motor
-from rtmbs.recursive.motion import Threads
 from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.partition import split
+from rtmbs.recursive.threads import Threads
 from rtmbs.simulation import Simulation
 from rtmbs.studies.sensitivities.differentiable import differentiable
 from rtmbs.studies.sensitivities.sensitivity import sensitivity

@@ -10,8 +10,9 @@ from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod, demand_between, demand_whole
 from rtmbs.dae.newton import Newton, scale_of
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
+from rtmbs.formulations.direct import Direct
 from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]

@@ -24,8 +24,9 @@ from rtmbs.dae.dynamics import (
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of, values_of
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
+from rtmbs.formulations.direct import Direct
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.numerics.linear.solver import DenseSolver
 

@@ -21,8 +21,9 @@ from rtmbs.dae.dynamics import (
 )
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, Tolerances, constraint_scales, scale_of
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
+from rtmbs.formulations.direct import Direct
 from rtmbs.numerics.linear.solver import DenseSolver
 
 Array = NDArray[np.float64]

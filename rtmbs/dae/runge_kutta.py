@@ -17,9 +17,9 @@ from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction, doubled, step_explicit
 from rtmbs.dae.method import DAEMethod, demand_formulation, demand_tableau
 from rtmbs.errors import StartError
-from rtmbs.formulations.augmented_system import Direct
 from rtmbs.formulations.consistent import closed_state, least_solution
 from rtmbs.formulations.contract import Formulation, FormulationError
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
 from rtmbs.integrators.checks import one_of, switches

@@ -18,10 +18,10 @@ from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, acceleration_derivatives, constraint_rate, derivative
 from rtmbs.dae.newton import StepControl, Tolerances, first_step, slopes_of, values_of
 from rtmbs.errors import InputError, RtmbsError
-from rtmbs.formulations.augmented_system import Direct
 from rtmbs.formulations.compiled import CompiledSystem
 from rtmbs.formulations.consistent import Correcting, closed_state, least_solution
 from rtmbs.formulations.contract import NO_STATES, Formulation, FormulationError, OutOfRange, holonomic_rows
+from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
 PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the solver drift further

@@ -22,7 +22,6 @@ from rtmbs.dae.dynamics import Steps, constraint_rate, derivative, imbalance, li
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.dae.runs import DenseRun, FirstOrderMotion, Restart, Run
 from rtmbs.errors import InputError, RtmbsError, StepError, shown, unknown_name
-from rtmbs.formulations.augmented_system import Direct
 from rtmbs.formulations.contract import (
     Formulation,
     FormulationError,
@@ -32,6 +31,7 @@ from rtmbs.formulations.contract import (
     checked_vector,
     holonomic_rows,
 )
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.formulations.reduction import row_factor
 from rtmbs.recursive.motion import Alone, Exchange, RankSteps, check_times, recursion_result

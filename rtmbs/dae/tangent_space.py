@@ -24,8 +24,9 @@ from rtmbs.dae.multistep import (
 )
 from rtmbs.dae.newton import Newton, scale_of, slopes_of, values_of
 from rtmbs.errors import unknown_name
-from rtmbs.formulations.augmented_system import Direct, Solver, check_solver
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows, jacobian_rate
+from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.reduction import RANK_TOLERANCE, pivoted
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.numerics.linear.solver import DenseSolver

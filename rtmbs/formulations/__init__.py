@@ -11,8 +11,8 @@ from rtmbs.core.names import ADDING, Register, lazily
 from rtmbs.formulations.contract import Formulation
 
 PLACES = {  # name: (module, class)
-    "direct": ("augmented_system", "Direct"),
-    "baumgarte": ("stabilisation", "Baumgarte"),
+    "direct": ("direct", "Direct"),
+    "baumgarte": ("baumgarte", "Baumgarte"),
     "partitioning": ("partitioning", "Partitioning"),
     "qr": ("null_space", "QR"),
     "svd": ("null_space", "SVD"),
@@ -56,7 +56,6 @@ __getattr__, __dir__, __all__ = lazily(
             ],
             "stabilisation": [
                 "STABILITY",
-                "Baumgarte",
                 "Disturbance",
                 "critical_gains",
                 "error_response",

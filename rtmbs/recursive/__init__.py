@@ -22,9 +22,9 @@ __getattr__, __dir__, __all__ = lazily(
                 "demand_same_system",
                 "launch",
                 "run",
-                "run_threads",
                 "world",
             ],
+            "threads": ["run_threads"],
         },
     ),
 )

@@ -17,7 +17,8 @@ from rtmbs.dae import RungeKutta, integrate
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations import Baumgarte, JointCoordinates, Recursive
 from rtmbs.recursive import motion as ranks
-from rtmbs.recursive.motion import Alone, run, run_threads
+from rtmbs.recursive.motion import Alone, run
+from rtmbs.recursive.threads import run_threads
 from tests.patches import ROOT
 from tests.patience import LONGEST
 from tests.recursive.machines import branched, start_of

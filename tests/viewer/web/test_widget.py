@@ -99,10 +99,10 @@ def test_a_browser_loads_the_widget_from_memory_and_shows_what_it_is_sent(browse
     browser.open(cell, ready="document.querySelector('iframe')?.contentWindow.rtmbs")
     told = browser.run(
         """
-        const frame = document.querySelector("iframe"), inner = frame.contentWindow;
+        const cell = document.querySelector("iframe"), inner = cell.contentWindow;
         heard["msg:custom"]({ number: 7 }, [new DataView(bytes.buffer)]);
         await sure(() => inner.rtmbs.live.pictures === 1 && asked.some((one) => one.drawn === 7));
-        told.height = frame.clientHeight;
+        told.height = cell.clientHeight;
         inner.dispatchEvent(new inner.KeyboardEvent("keydown", { key: " " }));
         await sure(() => asked.some((one) => one.ask?.includes("pause")));
         window.end();
