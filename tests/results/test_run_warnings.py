@@ -334,14 +334,19 @@ def changes(result):
 
 
 def test_a_ring_whose_dead_centres_are_not_resolved_is_told():
-    """Ring 0 loses a third of its energy at 5 ms (measurements 6); at 1 ms it swings by a thousandth."""
-    system = ring(0).compile()
-    coarse = Simulation(system, 5e-3, VariationalMidpoint()).run(100.0, record=Every(1.0))
+    """Ring 44 takes 7 J for good in 2 s at 5 ms; at 1 ms it swings by a ten-thousandth of the kinetic energy.
+
+    Rings are chaotic, and later on the last bits decide what they lose. Here starts that are 1e-10 apart agree to 1e-4.
+    """
+    system = ring(44).compile()
+    coarse = Simulation(system, 5e-3, VariationalMidpoint()).run(2.0, record=Every(0.02))
     energy = coarse["energy.total"]
-    assert np.ptp(energy) > 0.02 * coarse["energy.kinetic"].max()
+    assert abs(energy[-1] - energy[0]) > 0.05 * coarse["energy.kinetic"].max()
     (words,) = changes(coarse)
     assert "steps of h = 0.005 s do not resolve the motion" in words
-    assert not changes(Simulation(system, 1e-3, VariationalMidpoint()).run(10.0, record=Every(0.1)))
+    fine = Simulation(system, 1e-3, VariationalMidpoint()).run(2.0, record=Every(0.02))
+    assert np.ptp(fine["energy.total"]) < 1e-3 * fine["energy.kinetic"].max()
+    assert not changes(fine)
 
 
 def test_forces_drivers_and_inputs_may_change_the_energy():
@@ -502,19 +507,24 @@ def test_the_correction_of_pendulums_is_that_of_the_implicit_midpoint_rule():
 
 
 def test_slow_swings_are_no_drift():
-    """Two pendulums in a beat: the means of the energy move as the closed form has it along the exact motion."""
-    system, h, t, own = pendulums(BEATING, 0.3), 1e-2, 40.0, OwnPendulums(BEATING)
+    """Two pendulums in a beat: the means of the energy move as the closed form has it along the exact motion.
+
+    From 0.3 rad the light one turns over, and the motion is chaotic: no two solvers have the same one behind 20 s.
+    """
+    angle, h, t, own = 0.24, 1e-2, 40.0, OwnPendulums(BEATING)
+    system = pendulums(BEATING, angle)
     samples, energy = recorded(system, h, t)
     size = Evaluation(system, system.tables, samples).energies[0].max()
     raw = spread_of_means(energy)
     assert raw.moved > NUMERIC * size
     assert raw.deviation > SCATTER * raw.by_chance
-    begin = np.array((0.3, 0.0, 0.0, 0.0))
+    begin = np.array((angle, 0.0, 0.0, 0.0))
     exact = solve_ivp(
         lambda t, x: own.field(x), (0.0, t), begin, method="DOP853", rtol=1e-7, atol=1e-7, t_eval=samples.t[::8]
     )
+    assert np.abs(samples.z[::8] - exact.y[:2].T).max() < 0.1
     expected = spread_of_means(-own.corrections(exact.y.T, h))
-    assert abs(expected.deviation / spread_of_means(energy[::8]).deviation - 1.0) < 0.05
+    assert abs(expected.deviation / spread_of_means(energy[::8]).deviation - 1.0) < 0.01
     assert not Simulation(system, h, VariationalMidpoint()).run(t).warnings
 
 
