@@ -240,8 +240,17 @@ def strayed(report):
 
 
 def test_a_run_goes_on_behind_another_solution():
-    """The run of 10,000 steps ended where it had taken one, and it keeps its momenta now."""
-    assert max(lost(*mechanism(1242))) <= KEEPS
+    """Past the dead centre at 4.65 s, where another solution of the step has 1,317 J: the run keeps its momenta.
+
+    Its energy is wrong there too (15 J in smaller steps), and the motion is chaotic. From starts 1e-12 apart it has
+    0.05 J between runs at 5 s, 850 J at 5.5 s, and later on it depends on the last bits whether a step has a solution.
+    """
+    model, kind, axis = mechanism(1242)
+    assert max(lost(model, kind, axis, steps=2500)) <= KEEPS
+    sim = Simulation(model.compile(), 2e-3, VariationalMidpoint())
+    result = sim.run(5.0)
+    assert set(result.outcomes) == {"CONVERGED"}
+    assert result["energy.total"].max() < 500.0
 
 
 @pytest.mark.parametrize(

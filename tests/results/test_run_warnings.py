@@ -14,7 +14,7 @@ import rtmbs
 from bench.campaigns import momentum
 from bench.campaigns.dead_centres import linkage as dead_centre_linkage
 from bench.campaigns.momentum import mechanism
-from bench.campaigns.variational_energy import ring
+from bench.campaigns.variational_energy import TOLD, ring
 from rtmbs import METHODS, At, Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
 from rtmbs.library.linkages import add_bar
 from rtmbs.results.run_warnings import (
@@ -397,18 +397,20 @@ def test_a_constant_load_has_a_potential():
     assert not changes(result)
 
 
-def test_a_mean_energy_that_wanders_by_small_jumps_is_told():
-    """Ring 19 at 5 ms: passages of three steps add up to 4e-3 of the kinetic energy; none at 1 ms."""
+def test_an_energy_that_wanders_by_jumps_is_told():
+    """Ring 19 at 5 ms: passages of three steps change its energy for good; none at 1 ms.
+
+    The motion is chaotic: the last bits decide whether small jumps add up, or a large one comes first.
+    """
     system = ring(19).compile()
 
     def told(h, **record):
         result = Simulation(system, h, VariationalMidpoint()).run(1e5 * h, **record)
-        assert not changes(result)
-        return [words for words in result.warnings if words.startswith("the mean energy moves by")]
+        return [words for words in result.warnings if words.startswith(TOLD)]
 
-    (words,) = told(5e-3, channels=["energy.total"])
-    assert "steps of h = 0.005 s do not resolve the fastest passages" in words
-    assert told(5e-3, record=Every(0.25))
+    for record in ({"channels": ["energy.total"]}, {"record": Every(0.25)}):
+        (words,) = told(5e-3, **record)
+        assert "steps of h = 0.005 s do not resolve the" in words
     assert not told(1e-3, channels=["energy.total"])
 
 
