@@ -357,19 +357,12 @@ def test_forces_drivers_and_inputs_may_change_the_energy():
     assert not changes(result)
 
 
-@pytest.mark.parametrize(
-    ("seed", "t", "words"),
-    [
-        (53, 5.0, "the energy changes by"),
-        (141, 80.0, "the mean energy moves by"),
-        (404, 80.0, ""),
-    ],
-)
+@pytest.mark.parametrize(("seed", "t", "words"), [(53, 5.0, "the energy changes by"), (404, 80.0, "")])
 def test_springs_take_no_energy_for_good(seed, t, words):
-    """Loops in space with a spring: 53 and 141 change it, 404 swings slower than its record (measurements 6)."""
+    """Loops in space with a spring: 53 changes it, 404 swings slower than its record (measurements 6)."""
     system = mechanism(seed, conservative=True)[0].compile()
     result = Simulation(system, 2e-3, VariationalMidpoint()).run(t, channels=["energy.total"])
-    told = [one for one in result.warnings if one.startswith(("the energy changes by", "the mean energy moves by"))]
+    told = [one for one in result.warnings if one.startswith(TOLD)]
     assert [one.startswith(words) for one in told] == [True] * bool(words)
 
 
@@ -511,7 +504,7 @@ def test_the_correction_of_pendulums_is_that_of_the_implicit_midpoint_rule():
 def test_slow_swings_are_no_drift():
     """Two pendulums in a beat: the means of the energy move as the closed form has it along the exact motion.
 
-    From 0.3 rad the light one turns over, and the motion is chaotic: no two solvers have the same one behind 20 s.
+    From 0.3 rad the light one turns over, and the motion is chaotic: within 40 s two solvers are 16 rad apart.
     """
     angle, h, t, own = 0.24, 1e-2, 40.0, OwnPendulums(BEATING)
     system = pendulums(BEATING, angle)
