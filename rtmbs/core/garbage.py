@@ -1,4 +1,4 @@
-"""Rests of the garbage collector, which several parts and threads of a process ask for at the same time."""
+"""Pauses of the garbage collector, which several parts and threads of a process ask for at the same time."""
 
 import gc
 from threading import RLock
@@ -43,7 +43,7 @@ class CollectorRest:
 
 
 def keep_resting() -> None:
-    """Switch the collector off again where somebody switched it on within a rest."""
+    """Switch the collector off again where other code switched it on within a rest."""
     with _changing:
         if _lasting:
             gc.disable()

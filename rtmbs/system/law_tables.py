@@ -111,7 +111,7 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
 
 
 def may_bend(law: BuiltLaw) -> bool:
-    """Return whether slopes of a law change with the motion; of one that Python calls nobody knows."""
+    """Return whether slopes of a law change with the motion; those of a law that Python calls may do so."""
     return law.tape is None or outputs_vary(law.tape, law.function.m)
 
 
