@@ -187,6 +187,7 @@ class PreparedStep:
         "few",
         "given",
         "known",
+        "known_memory",
         "new",
         "numbers",
         "old",
@@ -196,6 +197,8 @@ class PreparedStep:
         "tables",
         "target",
         "tick",
+        "u",
+        "u_memory",
         "work",
     )
 
@@ -209,6 +212,7 @@ class PreparedStep:
         whole = np.frombuffer(self.numbers, np.int64)
         count, size = whole[: len(COUNTS) + 1], whole[len(COUNTS) + 1 :].view(np.float64)
         self.target, self.known = np.zeros_like(old.u), np.zeros_like(old.u)
+        self.u, self.u_memory, self.known_memory = old.u, memoryview(old.u), memoryview(self.known)
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}

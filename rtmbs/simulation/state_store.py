@@ -435,9 +435,9 @@ class StateStore:
         state, one = self.states[0], self.prepared
         if state.before is not None:
             return state.before.u
-        if one is None or one.old is not state:
+        if one is None or one.old is not state or one.u is not state.u:
             return state.u.copy()
-        one.known[:] = state.u
+        one.known_memory[:] = one.u_memory  # a quarter of the time of arrays
         return one.known
 
     @guarded(CHANGE, INPUTS)
