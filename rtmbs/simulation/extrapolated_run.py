@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from rtmbs.ad.evaluator import ProgramRunner
-from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
 from rtmbs.integrators.midpoint_arithmetic import (
     ADAPTS,
     AFTER_REFUSAL,
@@ -37,7 +36,7 @@ from rtmbs.integrators.midpoint_arithmetic import (
 )
 from rtmbs.integrators.report import TAKEN, StepReport, outcomes_of, report_of
 from rtmbs.integrators.settings import STATS_SIZE, Chunk, arrays_of, chunk_for, first, one_row_chunk
-from rtmbs.integrators.variational_midpoint import EXTRAPOLATED
+from rtmbs.integrators.variational_midpoint import EXTRAPOLATED, ExtrapolatedMidpoint
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.extrapolated_step import ROWS, Judged

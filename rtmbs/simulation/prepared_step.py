@@ -212,7 +212,7 @@ class PreparedStep:
         whole = np.frombuffer(self.numbers, np.int64)
         count, size = whole[: len(COUNTS) + 1], whole[len(COUNTS) + 1 :].view(np.float64)
         self.target, self.known = np.zeros_like(old.u), np.zeros_like(old.u)
-        self.u, self.u_memory, self.known_memory = old.u, memoryview(old.u), memoryview(self.known)
+        self.u, self.u_memory, self.known_memory = old.u, old.u.data, self.known.data
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}

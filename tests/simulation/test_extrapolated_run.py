@@ -10,7 +10,7 @@ from bench.campaigns.variational_kinks import case_of as kinked_case
 from bench.measures.refined import maxwell
 from rtmbs import At, Every, Simulation, VariationalMidpoint, library, refined
 from rtmbs.errors import InputError
-from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
+from rtmbs.integrators.variational_midpoint import ExtrapolatedMidpoint
 from tests.cases import spread
 from tests.simulation.falling import HEIGHT, G, falling
 
