@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod, demand_between, demand_whole
-from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.dae.newton import Newton, may_bend, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
 from rtmbs.formulations.direct import Direct
@@ -68,7 +68,7 @@ class AlphaFamilySteps(Steps):
     def __init__(self, family: AlphaFamily, motion: Motion, method: "Structural") -> None:
         super().__init__(motion, Direct())
         self.family, self.index, self.exact = family, method.index, method.adaptive
-        self.newton = Newton(motion.counts, type(method).__name__, method.solver)
+        self.newton = Newton(motion.counts, type(method).__name__, method.solver, may_bend(motion.system))
         self.offsets = family.alpha_m - family.alpha_f, 0.0
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:

@@ -1,7 +1,8 @@
 """Newton's iteration with a matrix that is kept while it contracts, and control of the step size, for all methods here.
 
 The loop stands alone beside ``converged`` of ``numerics/linear/least_change.py``, which trusts corrections of a matrix
-made at the iterate: here the matrix belongs to another state, so its contraction judges the end. Step-size control is
+made at the iterate: here the matrix belongs to another state, so its contraction judges the end. Where laws may bend no
+contraction does (METHODS 1.11): the last correction itself is small, or it is rounding. Step-size control is
 error norm, PI controller and first step. Sources: Gustafsson, ACM TOMS 17 (1991) 533, for the PI controller; Hairer,
 Norsett and Wanner, Solving Ordinary Differential Equations I, II.4, for the norm (4.11) and the first step; Hairer and
 Wanner II, IV.8, for the dead band.
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, MotionError, Point
 from rtmbs.formulations.augmented_system import Solver
+from rtmbs.formulations.contract import ConstrainedSystem, SystemWrapper
+from rtmbs.integrators.newton import BENT
 from rtmbs.numerics.linear.solver import DenseSolver, LinearSolver
 
 Array = NDArray[np.float64]
@@ -118,10 +121,15 @@ ITERATIONS = 25
 
 
 class Newton:
-    """The iteration of one run, its matrix factored by ``solver``, a class of ``rtmbs.numerics.linear``."""
+    """The iteration of one run, its matrix factored by ``solver``, a class of ``rtmbs.numerics.linear``.
 
-    def __init__(self, counts: Counts, who: str, solver: Solver = DenseSolver) -> None:
-        self.counts, self.who, self.solver = counts, who, solver
+    ``may_bend``: slopes of the equations change with the motion, perhaps at once. Rates of earlier corrections then
+    tell nothing of those still to come: up to J / M - 1 times the last one (``integrators.newton.sure_below``).
+    """
+
+    def __init__(self, counts: Counts, who: str, solver: Solver = DenseSolver, may_bend: bool = False) -> None:
+        self.counts, self.who, self.solver, self.may_bend = counts, who, solver, may_bend
+        self.enough = BENT * TOLERANCE if may_bend else TOLERANCE
         self.matrix: LinearSolver | None = None
         self.added: Array | float = 0.0
         self.sizes = np.zeros((0, 0))  # (k, k) of the entries of the matrix
@@ -159,7 +167,10 @@ class Newton:
         raise MotionError(f"Newton of {self.who} does not converge at t = {t:g}; take a shorter step than this one")
 
     def iterate(self, residual: Callable[[Array], Array], x: Array, scale: Array, fresh: bool) -> tuple[Array, bool]:
-        """Return the last x, and whether it solves the equations. Only a fresh matrix may end in rounding."""
+        """Return the last x, and whether it solves the equations.
+
+        A fresh matrix may end in rounding, and one of laws that may bend, where rounding is what ``noise`` says.
+        """
         assert self.matrix is not None
         before = np.inf
         for _ in range(KEPT_ITERATIONS):
@@ -170,9 +181,11 @@ class Newton:
             if not np.isfinite(size):
                 return x, False
             slow, left = size >= CONTRACTION * before, size * min(size / before, 1.0)  # before inf at first: left is 0
-            if size <= TOLERANCE or (np.isfinite(before) and not slow and left <= TOLERANCE):
+            contracts = np.isfinite(before) and not slow and left <= TOLERANCE
+            if size <= self.enough or (contracts and not self.may_bend):
                 return x, True
-            if fresh and slow and (size <= ROUNDING or size <= NOISE * self.noise(x, scale)):
+            small = size <= ROUNDING and not self.may_bend
+            if slow and (fresh or self.may_bend) and (small or size <= NOISE * self.noise(x, scale)):
                 return x, True
             if slow:
                 return x, False
@@ -194,6 +207,13 @@ class Newton:
         self.matrix, self.sizes = self.solver.of(A), np.abs(A)
         if self.matrix.factor(A):
             raise MotionError(f"the Newton matrix of {self.who} is singular at t = {t:g}; no coordinate may be loose")
+
+
+def may_bend(system: ConstrainedSystem) -> bool:
+    """Return whether slopes of a system may change at once; of functions of the user nothing else is known."""
+    while isinstance(system, SystemWrapper):
+        system = system.system
+    return bool(getattr(getattr(system, "equations", None), "may_bend", True))
 
 
 def scale_of(*parts: Array) -> Array:

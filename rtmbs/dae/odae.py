@@ -23,7 +23,7 @@ from rtmbs.dae.dynamics import (
 )
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
-from rtmbs.dae.newton import Newton, constraint_scales, scale_of, values_of
+from rtmbs.dae.newton import Newton, constraint_scales, may_bend, scale_of, values_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
 from rtmbs.formulations.direct import Direct
@@ -101,7 +101,7 @@ class ODAESteps(Steps):
     def __init__(self, motion: Motion, method: ODAE, equations: "type[BDFStepEquations]") -> None:
         super().__init__(motion, Direct())
         self.order, self.equations = method.order, equations
-        self.newton = Newton(motion.counts, type(method).__name__, method.solver)
+        self.newton = Newton(motion.counts, type(method).__name__, method.solver, may_bend(motion.system))
         self.weights, self.b = backward_difference(self.order)
         self.estimate_order, self.growth = self.order + 1, LARGEST_GROWTH[self.order]
 

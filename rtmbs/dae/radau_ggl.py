@@ -20,7 +20,7 @@ from rtmbs.dae.dynamics import (
     linearised_states,
 )
 from rtmbs.dae.method import DAEMethod
-from rtmbs.dae.newton import Newton, Tolerances, constraint_scales, scale_of
+from rtmbs.dae.newton import Newton, Tolerances, constraint_scales, may_bend, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows
 from rtmbs.formulations.direct import Direct
@@ -110,7 +110,7 @@ class RadauSteps(Steps):
 
     def __init__(self, motion: Motion, solver: Solver) -> None:
         super().__init__(motion, Direct())
-        self.newton = Newton(motion.counts, "RadauGGL", solver)
+        self.newton = Newton(motion.counts, "RadauGGL", solver, may_bend(motion.system))
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         return self.solved(past[0], t, h)[0]

@@ -22,7 +22,7 @@ from rtmbs.dae.multistep import (
     uneven_adams,
     uneven_backward_difference,
 )
-from rtmbs.dae.newton import Newton, scale_of, slopes_of, values_of
+from rtmbs.dae.newton import Newton, may_bend, scale_of, slopes_of, values_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.contract import holonomic_rows, jacobian_rate
@@ -183,7 +183,7 @@ class Charts:
 
     def __init__(self, motion: Motion, dynamics: Dynamics, solver: Solver) -> None:
         self.motion, self.dynamics = motion, dynamics
-        self.newton = Newton(motion.counts, self.who, solver)
+        self.newton = Newton(motion.counts, self.who, solver, may_bend(motion.system))
         self.basis = np.zeros((0, 0))  # U0 (2n + ns, 2n + ns - 2m)
 
     def basis_of(self, DT: Array) -> Array:
