@@ -20,6 +20,7 @@ from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Pause, Play, SetOption
 from rtmbs.viewer.session.connect import connect
+from tests.patience import LONGEST
 
 SIZE = (1200, 700)
 CALM = 0.6  # [s] after which edges are smooth
@@ -45,7 +46,7 @@ class Session:
         self.window.show()
         self.wait(lambda: self.window.frame is not None)
 
-    def wait(self, condition: Callable[[], bool], patience: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], bool], patience: float = LONGEST) -> None:
         """Run the window until ``condition`` holds."""
         end = time.monotonic() + patience
         while not condition():
