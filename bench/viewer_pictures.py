@@ -113,7 +113,7 @@ def profiler(path: Path) -> None:
 
 def plots(path: Path) -> None:
     session = fourbar("stacked", 2, 3)
-    session.open("info", "plots")
+    session.open("plots")
     for channel in ("coupler_3_1.position", "pin_1_0.angle"):
         session.window.panels.plots.choose(channel)
     session.play(3.0)
@@ -122,7 +122,7 @@ def plots(path: Path) -> None:
 
 def parameters(path: Path) -> None:
     session = fourbar("stacked", 2, 2)
-    session.open("info", "parameters")
+    session.open("parameters")
     session.play(1.0)
     session.window.select(1)
     session.window.act.labels()
@@ -196,7 +196,7 @@ def failing() -> rtmbs.Model:
 def inspected(theme: str) -> Session:
     """A four-bar with the panel of the model, after a second."""
     session = Session("fourbar", theme, parameters={"ny": 1, "nz": 2, "layout": "stacked"})
-    session.open("info", "model")
+    session.open("model")
     session.play(1.0)
     return session
 

@@ -354,9 +354,9 @@ def test_of_hostile_messages_only_what_is_allowed_reaches_the_session(count, tmp
     messages = [hostile(dice) for _ in range(count)]
     try:
         for first in range(0, count, MOST_REFUSED - 2):  # one of whom more are refused is sent away
-            with socket_to(served.live) as socket:
+            with socket_to(served.live, open_timeout=LONGEST) as socket:
                 send_all(socket, messages[first : first + MOST_REFUSED - 2])
-        with socket_to(served.live) as socket:
+        with socket_to(served.live, open_timeout=LONGEST) as socket:
             ask(socket, do="pause")
             ask(socket, do="reset")
             head, _ = until(socket, lambda one: one["step"] == 0 and not one["playing"])
@@ -487,8 +487,8 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
 
 BUILT = """
 await sure(() => page.live.pictures > 0);
-const { content } = page, rocker = content.bodies.indexOf("rocker");
-told.y = content.r[3 * rocker + 1];
+const { b, at } = page.content.reactions;
+told.y = Math.max(...b.map((body, k) => page.stage.world(body, at[k]).y));  // the foot of the rocker
 told.open = !document.getElementById("inputs").hidden;
 told.fields = [...document.querySelectorAll("#inputs h3 ~ label")].map((row) => [row.textContent, row.title]);
 const gl = page.stage.renderer.getContext(), { width, height } = gl.canvas;
@@ -496,9 +496,9 @@ page.stage.draw();
 const pixels = new Uint8Array(4 * width * height);
 gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
 const columns = new Set();  // that hold something coloured, which no floor is
-for (let k = 0; k < width * height; k++) {
-  const [r, g, b] = pixels.subarray(4 * k, 4 * k + 3);
-  if (Math.max(r, g, b) - Math.min(r, g, b) > 60) columns.add(k % width);
+for (let k = 0; k < 4 * width * height; k += 4) {
+  const color = [pixels[k], pixels[k + 1], pixels[k + 2]];
+  if (Math.max(...color) - Math.min(...color) > 60) columns.add((k / 4) % width);
 }
 told.wide = columns.size;
 """
