@@ -230,8 +230,11 @@ class Person:
             field = dialog.findChild(QLineEdit, "fileNameEdit")
             field.selectAll()
             QTest.keyClicks(field, str(path.resolve()))
-            self.rest(0.2)
-            self.mouse(dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save))
+            save = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save)
+            self.wait(save.isEnabled)
+            for _ in range(2):  # the first click may only close the list of names that are offered
+                if dialog.isVisible():
+                    self.mouse(save)
 
         return act
 
