@@ -537,6 +537,30 @@ def test_a_page_builds_the_mechanism_with_other_parameters(browser):
     assert before["wide"] != after["wide"] > 100
 
 
+def test_a_page_steps_back_for_arrows_that_are_shown(served, browser):
+    """They had stood beyond the picture until the user fitted it."""
+    browser.open(served.address, (1200, 800))
+    told = browser.run(
+        """
+        await sure(() => page.live.pictures > 0);
+        page.player.step(1);
+        press("r");
+        await sure(() => page.live.scaled && page.stage.shown.reactions && page.stage.arrows.tips.length);
+        const seen = () => {
+          page.stage.camera.updateMatrixWorld();
+          return page.stage.arrows.tips.map((one) => one.clone().project(page.stage.camera).toArray().slice(0, 2));
+        };
+        await sure(() => { page.redraw(); return seen().flat().every((one) => Math.abs(one) < 1); });
+        told.tips = seen();
+        told.held = page.stage.held;
+        press("r");
+        """
+    )
+    assert len(told["tips"]) >= 4
+    assert np.abs(told["tips"]).max() < 1.0
+    assert told["held"]
+
+
 CAMERA = """
 await sure(() => page.live.pictures > 0);
 page.redraw();
