@@ -36,8 +36,8 @@ DRAW = """
 SETTLED = 5.0  # [s] after which the page draws at its pace
 
 
-def processors(pid: int) -> float:
-    """Return the processor time of a process and of all that it started, as far as they run [s]."""
+def family(pid: int) -> dict[int, float]:
+    """Return the processor times of a process and of all that it started, as far as they run [s]."""
     parents, used = {}, {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -47,10 +47,15 @@ def processors(pid: int) -> float:
                 continue  # it has ended
             parents[int(folder.name)] = int(fields[1])
             used[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    family = {pid}
-    while grown := {one for one, parent in parents.items() if parent in family} - family:
-        family |= grown
-    return sum(used.get(one, 0.0) for one in family)
+    found = {pid}
+    while grown := {one for one, parent in parents.items() if parent in found} - found:
+        found |= grown
+    return {one: used.get(one, 0.0) for one in found}
+
+
+def processors(pid: int) -> float:
+    """Return the processor time of a process and of all that it started, as far as they run [s]."""
+    return sum(family(pid).values())
 
 
 def served(server: LiveServer, clock: list[float]) -> str:
@@ -97,15 +102,15 @@ def measure(parameters: dict[str, Any], h: float, seconds: float) -> dict[str, f
 
         def now() -> tuple[float, ...]:
             told = browser.run("told.drawn = page.drawn; told.came = page.live.pictures;")
-            mine, theirs = time.clock_gettime(int(clock[0])), processors(browser._process.pid)
+            mine, theirs = time.clock_gettime(int(clock[0])), processors(browser.pid)
             return time.perf_counter(), told["drawn"], told["came"], server.pictures, mine, theirs
 
         begin = now()
         time.sleep(seconds)
         wall, drawn, came, made, mine, theirs = (b - a for a, b in zip(begin, now(), strict=True))
-        before = processors(browser._process.pid)
+        before = processors(browser.pid)
         browser.run(DRAW % DRAWS)
-        draw = processors(browser._process.pid) - before
+        draw = processors(browser.pid) - before
     connection.close()
     return {
         "seconds": round(wall, 1),

@@ -25,6 +25,7 @@ JOBS: list[tuple[str, Callable[[Person], str]]] = []
 FACTORY = "tests.viewer.mechanisms"
 FOUR_BAR = {"parameters": {"ny": 2, "nz": 3}}
 CHANNEL = "coupler.position"
+ARROW = 8  # [pixels] from the right edge of a field to the middle of its arrows
 MKS = """MODEL pendulum
 SYSTEM (DYNAMIC ANALYSIS, ending time = 1, print interval = 0.01);
 BODY bob (mass = 2, inertia = (0.01, 0.02, 0.02), center of gravity = (0.5, 0, 0));
@@ -76,7 +77,8 @@ def open_model_file(person: Person) -> str:
     path = person.folder / "pendulum.mks"
     path.write_text(MKS)
     window = in_motored(person)
-    window.open(str(path))
+    person.in_dialogs(person.choosing(path))
+    person.press("Ctrl+O")
     person.wait(lambda: window.title() == "pendulum")
     return f"h = {window.frame.h:g} s, as the file says"
 
@@ -131,7 +133,7 @@ def plotted(person: Person, *channels: str, seconds: float = 1.0) -> Any:
     window = in_motored(person)
     person.press("F4")
     for channel in channels:
-        window.panels.plots.choose(channel)
+        person.tick(window.panels.plots.tree, *channel.split("."))
     person.play(seconds)
     person.rest(0.5)
     return window.panels.plots
@@ -145,9 +147,7 @@ def spans(panel: Any) -> set[tuple[float, ...]]:
 @job("see the last 5 s of all plots")
 def last_seconds(person: Person) -> str:
     panel = plotted(person, CHANNEL, seconds=6.0)
-    place = next(k for k in range(panel.bar.window_choice.count()) if "5" in panel.bar.window_choice.itemText(k))
-    panel.bar.window_choice.setCurrentIndex(place)
-    panel.bar.windowed.emit(panel.bar.window_choice.currentText())
+    person.pick(panel.bar.window_choice, "last 5 s")
     person.rest(0.5)
     ((low, high),) = spans(panel)
     need(abs(high - low - 5.0) < 0.1, f"{low} to {high}")
@@ -165,11 +165,21 @@ def four_plots(person: Person) -> str:
     return f"{len(heights)} plots, each {min(heights):.0f} pixels high or more"
 
 
+def accept(dialog: Any) -> None:
+    """Click on OK."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QDialogButtonBox
+
+    ok = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Ok)
+    QTest.mouseClick(ok, Qt.MouseButton.LeftButton)
+
+
 @job("make plots larger")
 def larger_plots(person: Person) -> str:
     panel = plotted(person, CHANNEL)
     before = max(one.plot.sceneBoundingRect().height() for one in panel.shown.values())
-    panel.bar.heights[-1].trigger()
+    person.choose_in_menu(panel.bar.layout_button, "large plots")
     person.rest(0.5)
     after = max(one.plot.sceneBoundingRect().height() for one in panel.shown.values())
     need(after > before, f"{before} and {after}")
@@ -180,7 +190,7 @@ def larger_plots(person: Person) -> str:
 def overlay(person: Person) -> str:
     panel = plotted(person, CHANNEL, "hook.position")
     before = len(panel.shown)
-    panel.bar.layouts[1].trigger()
+    person.choose_in_menu(panel.bar.layout_button, "one plot a unit")
     person.rest(0.5)
     need(len(panel.shown) < before, "as many plots as before")
     person.shoot("09_one_plot_a_unit")
@@ -216,7 +226,8 @@ def figures(person: Person) -> str:
     panel, sizes = plotted(person, CHANNEL), []
     for ending in ("pdf", "svg", "png", "csv"):
         path = person.folder / f"figure.{ending}"
-        panel.bar.exported.emit(str(path))
+        person.in_dialogs(accept, person.naming(path))
+        person.mouse(panel.bar.export)
         sizes.append(f"{ending} {path.stat().st_size / 1e3:.0f} kB")
     return ", ".join(sizes)
 
@@ -224,7 +235,7 @@ def figures(person: Person) -> str:
 @job("plot z over y")
 def over_another(person: Person) -> str:
     panel = plotted(person, CHANNEL)
-    panel.bar.choice.setCurrentText(f"{CHANNEL}[y]")
+    person.pick(panel.bar.choice, f"{CHANNEL}[y]")
     person.rest(0.5)
     x = panel.shown[CHANNEL].lines[0].getData()[0]
     need(np.ptp(x) > 1e-3, "nothing moved")
@@ -235,7 +246,7 @@ def over_another(person: Person) -> str:
 @job("see a spectrum")
 def over_frequency(person: Person) -> str:
     panel = plotted(person, CHANNEL)
-    panel.bar.choice.setCurrentIndex(1)
+    person.pick(panel.bar.choice, "frequency")
     person.rest(0.5)
     f, amplitude = panel.shown[CHANNEL].lines[-1].getData()
     need(len(f) > 10, "no spectrum")
@@ -244,10 +255,12 @@ def over_frequency(person: Person) -> str:
     )
 
 
-@job("compare with a recorded run, with a legend")
+@job("compare two runs by the mouse, with a legend")
 def compare(person: Person) -> str:
     panel = plotted(person, CHANNEL)
-    panel.bar.compared.emit(str(recorded(person)))
+    person.in_dialogs(person.choosing(recorded(person)))
+    person.mouse(panel.bar.compare)
+    person.wait(lambda: "run.npz" in panel.bar.compare.text())
     person.rest(0.5)
     need("run.npz" in panel.bar.compare.text(), panel.bar.compare.text())
     need(len({curve.run for curve in panel.shown[CHANNEL].panel.curves}) == 2, "one run only")
@@ -259,7 +272,7 @@ def compare(person: Person) -> str:
 def plots_of_a_result(person: Person) -> str:
     window = person.open(str(recorded(person)))
     person.press("F4")
-    window.panels.plots.choose(CHANNEL)
+    person.tick(window.panels.plots.tree, *CHANNEL.split("."))
     person.rest(0.5)
     y = window.panels.plots.shown[CHANNEL].panel.curves[0].y
     return f"{len(y)} samples"
@@ -333,7 +346,7 @@ def pose(person: Person) -> str:
 def newtons(person: Person) -> str:
     window = in_motored(person)
     person.press("Space")
-    person.wait(lambda: window.frame.t > 0.2, 120.0)
+    person.wait(lambda: window.frame.t > 0.2)
     seen = person.drag("coupler", 80, 40, lambda: str([text for _, text in window.scene.pull_text()]))
     person.press("Space")
     need("N" in seen, f"the picture says {seen}")
@@ -345,7 +358,9 @@ def undo_input(person: Person) -> str:
     window = in_motored(person)
     person.press("F6")
     row = window.panels.parameters.root.child("Inputs", "motor.torque")
-    row.setValue(2.0)
+    (item,) = row.items
+    window.panels.parameters.scrollToItem(item)
+    person.type(item.widget.spin.lineEdit(), "2")
     torque = next(one for one in window.description.inputs if one.name == "motor.torque")
     person.wait(lambda: window.frame.inputs[torque.place][0] == 2.0)
     person.press("Ctrl+Z")
@@ -409,19 +424,29 @@ def failed(person: Person) -> str:
     text = window.banner.text.text()
     step = window.frame.step
     person.shoot("28_failed")
-    window.banner.back_button.click()
+    person.mouse(window.banner.back_button)
     person.wait(lambda: window.frame.step < step)
     return f"{text[:70]}; {window.banner.back_button.text()}"
 
 
-@job("build with other parameters")
+@job("build with other parameters by the mouse")
 def rebuild(person: Person) -> str:
+    from PySide6.QtCore import QPoint
+    from PySide6.QtWidgets import QPushButton
+
     window = person.open("fourbar", **FOUR_BAR)
     person.press("F6")
     root = window.panels.parameters.root
     group = next(one for one in root.children() if any(row.name() == "nz" for row in one.children()))
-    group.child("nz").setValue(4)
-    group.child("build").activate()
+    panel, (item,) = window.panels.parameters, group.child("nz").items
+    panel.scrollToItem(item)
+    person.mouse(panel.viewport(), panel.visualItemRect(item).center() + QPoint(panel.columnWidth(0) // 2, 0))
+    field = item.widget
+    person.wait(field.isVisible)
+    person.mouse(field, QPoint(field.width() - ARROW, field.height() // 4))
+    need(field.value() == 4, f"nz is {field.value()}")
+    person.shoot("29_build")
+    person.mouse(next(one for one in panel.findChildren(QPushButton) if one.text() == "Build"))
     person.wait(lambda: "2 x 4" in window.title())
     return window.title()
 
@@ -469,8 +494,9 @@ def section(person: Person) -> str:
     person.press("F9")
     before = person.seen()
     panel = window.panels.model
-    panel.tabs.setCurrentWidget(panel.cutting)
-    panel.cutting.axis.setCurrentText("y")
+    tabs = panel.tabs.tabBar()
+    person.mouse(tabs, tabs.tabRect(panel.tabs.indexOf(panel.cutting)).center())
+    person.pick(panel.cutting.axis, "y")
     count = changed(before, person.seen())
     person.shoot("33_section")
     need(count > 500, f"{count} pixels changed")

@@ -8,8 +8,11 @@ import numpy as np
 
 from bench.viewer_pictures import Session
 from rtmbs.viewer.view import open_connection
+from tests.patience import LONGEST
 
 SIZE = (1280, 800)
+LOOK = 100  # [ms] between looks for a menu or a dialog
+BOX = 8  # [pixels] from the edge of an entry of a tree to the middle of its tick
 
 
 class Person:
@@ -42,7 +45,7 @@ class Person:
         assert self.session is not None
         return self.session.window
 
-    def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], bool], seconds: float = LONGEST) -> None:
         """Let the window run until ``condition`` holds."""
         assert self.session is not None
         self.session.wait(condition, seconds)
@@ -123,6 +126,128 @@ class Person:
             )  # fmt: skip
             QApplication.sendEvent(widget, event)
             self.rest(0.05)
+
+    def mouse(self, widget: Any, place: Any = None) -> None:
+        """Click on a place of a widget, its middle unless one is given."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=widget.rect().center() if place is None else place)
+        self.rest(0.2)
+
+    def pick(self, choice: Any, words: str) -> None:
+        """Choose the entry of a list that holds ``words``."""
+        from PySide6.QtTest import QTest
+
+        self.mouse(choice)
+        view = choice.view()
+        self.wait(view.isVisible)
+        self.rest(0.6)  # a release right after the click that opened the list counts as part of it
+        index = choice.model().index(next(k for k in range(choice.count()) if words in choice.itemText(k)), 0)
+        view.scrollTo(index)
+        QTest.mouseMove(view.viewport(), view.visualRect(index).center())
+        self.rest(0.2)
+        self.mouse(view.viewport(), view.visualRect(index).center())
+
+    def choose_in_menu(self, button: Any, words: str) -> None:
+        """Choose the action of the menu of a button."""
+        from PySide6.QtCore import QTimer
+
+        menu = button.menu()
+        action = next(one for one in menu.actions() if words in one.text())
+
+        def look() -> None:
+            if menu.isVisible():
+                self.mouse(menu, menu.actionGeometry(action).center())
+            else:
+                QTimer.singleShot(LOOK, look)
+
+        QTimer.singleShot(LOOK, look)
+        self.mouse(button)
+
+    def tick(self, tree: Any, *names: str) -> None:
+        """Unfold the branches of a tree that lead to an element, and tick it."""
+        from PySide6.QtCore import QPoint, Qt
+
+        above = tree.invisibleRootItem()
+        for name in names:
+            item = next(above.child(k) for k in range(above.childCount()) if above.child(k).text(0) == name)
+            tree.scrollToItem(item)
+            self.rest(0.1)
+            box = tree.visualItemRect(item)
+            if name == names[-1]:
+                self.mouse(tree.viewport(), QPoint(box.left() + BOX, box.center().y()))
+                need(item.checkState(0) == Qt.CheckState.Checked, f"{names} has no tick")
+            elif not item.isExpanded():
+                self.mouse(tree.viewport(), QPoint(box.left() - tree.indentation() // 2, box.center().y()))
+                need(item.isExpanded(), f"{name} did not unfold")
+            above = item
+
+    def in_dialogs(self, *acts: Callable[[Any], None]) -> None:
+        """Do something in each of the next dialogs, one after the other."""
+        from PySide6.QtCore import QTimer
+        from PySide6.QtWidgets import QApplication
+
+        waiting, done = list(acts), list[Any]()
+
+        def look() -> None:
+            dialog = QApplication.activeModalWidget()
+            if dialog is not None and dialog.isVisible() and dialog not in done:
+                done.append(dialog)
+                waiting.pop(0)(dialog)
+            if waiting:
+                QTimer.singleShot(LOOK, look)
+
+        QTimer.singleShot(LOOK, look)
+
+    def choosing(self, path: Path) -> Callable[[Any], None]:
+        """Return what chooses a file in its folder: a click on its name, and one on Open."""
+        from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox
+
+        def act(dialog: Any) -> None:
+            dialog.setDirectory(str(path.parent.resolve()))
+            views = [dialog.findChild(QAbstractItemView, name) for name in ("treeView", "listView")]
+            view = next(one for one in views if one.isVisible())
+
+            def found() -> Any:
+                root, model = view.rootIndex(), view.model()
+                rows = [model.index(k, 0, root) for k in range(model.rowCount(root))]
+                return next((index for index in rows if index.data() == path.name), None)
+
+            self.wait(lambda: found() is not None)
+            view.scrollTo(found())
+            self.mouse(view.viewport(), view.visualRect(found()).center())
+            self.mouse(dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Open))
+
+        return act
+
+    def naming(self, path: Path) -> Callable[[Any], None]:
+        """Return what types the name of a file that is to be written, and clicks on Save."""
+        from PySide6.QtTest import QTest
+        from PySide6.QtWidgets import QDialogButtonBox, QLineEdit
+
+        def act(dialog: Any) -> None:
+            field = dialog.findChild(QLineEdit, "fileNameEdit")
+            field.selectAll()
+            QTest.keyClicks(field, str(path.resolve()))
+            save = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Save)
+            self.wait(save.isEnabled)
+            for _ in range(2):  # the first click may only close the list of names that are offered
+                if dialog.isVisible():
+                    self.mouse(save)
+
+        return act
+
+    def type(self, field: Any, text: str) -> None:
+        """Click into a field, and type in place of what is there."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        self.mouse(field)
+        field.selectAll()
+        QTest.keyClicks(field, text)
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        self.rest(0.2)
 
     # ---- what is seen -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Pause, Play, SetOption
 from rtmbs.viewer.session.connect import connect
+from tests.patience import LONGEST
 
 SIZE = (1200, 700)
 CALM = 0.6  # [s] after which edges are smooth
@@ -45,7 +46,7 @@ class Session:
         self.window.show()
         self.wait(lambda: self.window.frame is not None)
 
-    def wait(self, condition: Callable[[], bool], patience: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], bool], patience: float = LONGEST) -> None:
         """Run the window until ``condition`` holds."""
         end = time.monotonic() + patience
         while not condition():
@@ -112,7 +113,7 @@ def profiler(path: Path) -> None:
 
 def plots(path: Path) -> None:
     session = fourbar("stacked", 2, 3)
-    session.open("info", "plots")
+    session.open("plots")
     for channel in ("coupler_3_1.position", "pin_1_0.angle"):
         session.window.panels.plots.choose(channel)
     session.play(3.0)
@@ -121,7 +122,7 @@ def plots(path: Path) -> None:
 
 def parameters(path: Path) -> None:
     session = fourbar("stacked", 2, 2)
-    session.open("info", "parameters")
+    session.open("parameters")
     session.play(1.0)
     session.window.select(1)
     session.window.act.labels()
@@ -195,7 +196,7 @@ def failing() -> rtmbs.Model:
 def inspected(theme: str) -> Session:
     """A four-bar with the panel of the model, after a second."""
     session = Session("fourbar", theme, parameters={"ny": 1, "nz": 2, "layout": "stacked"})
-    session.open("info", "model")
+    session.open("model")
     session.play(1.0)
     return session
 

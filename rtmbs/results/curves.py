@@ -222,7 +222,11 @@ def span_of(window: Window, first: float, last: float, now: float, before: Span 
 
 
 def zoomed(span: Span, at: float, factor: float, first: float, last: float) -> Span:
-    """Return a span of ``factor`` times the length about a time that stays where it is, inside of the run."""
+    """Return a span of ``factor`` times the length about a time that stays where it is, inside of the run.
+
+    Beyond an end of the run it is that end: a window that follows has room for times to come.
+    """
+    at = min(max(at, first), last)
     low, high = at - factor * (at - span[0]), at + factor * (span[1] - at)
     least = 1e-9 * max(abs(first), abs(last), 1e-3)
     if high - low < least or high <= first or low >= last:

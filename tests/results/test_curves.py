@@ -132,6 +132,8 @@ def test_a_zoom_keeps_the_place_of_the_mouse_and_stays_in_the_run():
     for _ in range(200):
         span = zoomed(span, 4.0, 0.8, 0.0, 10.0)
     assert 0.0 < span[1] - span[0] < 1e-6, "nearer and nearer, and never empty"
+    low, high = zoomed((0.0, 10.0), 5.0, 0.8, 0.0, 1.05)
+    assert (low, high) == (pytest.approx(0.21), 1.05), "about the end of the run, where the mouse is beyond it"
 
 
 @pytest.mark.parametrize("window", [0.0, -1.0, "all", (2.0, 1.0), (1.0,), (0.0, np.nan), [1.0, 2.0, 3.0], [[1.0, 2.0]]])

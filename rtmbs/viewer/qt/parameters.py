@@ -12,10 +12,10 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QHeaderView, QSlider, QVBoxLayout, QWidget
 
-from rtmbs.library.linkages import CLOSURES, LAYOUTS
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.session.commands import OPTION_TIPS, Command, Rebuild, SetInput, SetOption, option_title
+from rtmbs.viewer.session.commands import BUILD_TIP, OPTION_TIPS, Command, Rebuild, SetInput, SetOption, option_title
+from rtmbs.viewer.session.describe import parameter_unit, parameter_words
 from rtmbs.viewer.text import PREFIXES, figures
 
 # ---- number fields ---------------------------------------------------------------------------------------------------
@@ -230,14 +230,11 @@ STEPS = (1e-9, 1e6)  # [ms] limits of a step
 POSITIVE = (1e-15, None)  # limits of a number that must not be zero
 AXES = ("x", "y", "z")
 PENALTIES = {"scaled penalty": "penalty", "penalty in SI units": "alpha"}  # words of a row, and their options
-WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
 LOOP_TIPS = {
     "stiffening": "the penalty of open loops: scaled by the mechanism, or one fixed number in SI units",
     "amount": "the larger the penalty, the smaller the open gaps of loops, and the harder Newton's iteration",
 }
-BUILD_TIP = "takes effect with Build"
 BUTTON_TIP = "build the mechanism with these parameters"
-UNIT = re.compile(r"\[([^\[\]]+)\]")  # of a parameter, in its line of the docstring
 SWITCHES = ("fixed_iterations", "project_velocities", "project_accelerations", "hold_energy")
 STEPPING, BUILDING, INPUTS = "Step", "Mechanism", "Inputs"
 RECORDED = "a recorded result has nothing to set"
@@ -393,15 +390,15 @@ def build_rows(parameters: dict[str, Any], notes: dict[str, str]) -> Iterator[di
     for name, value in parameters.items():
         note = notes.get(name, "")
         row: dict[str, Any] = {"name": name, "value": value, "tip": f"{note} ({BUILD_TIP})" if note else BUILD_TIP}
-        if name in WORDS and value in WORDS[name]:
-            yield row | {"type": "list", "limits": list(WORDS[name])}
+        if words := parameter_words(name, value):
+            yield row | {"type": "list", "limits": list(words)}
         elif isinstance(value, bool):
             yield row | {"type": "bool"}
         elif isinstance(value, int):
             yield row | {"type": WHOLE}
         elif isinstance(value, float):
-            unit = UNIT.findall(note)
-            suffix = {"suffix": f" {written(unit[0])}"} if unit else {}
+            unit = parameter_unit(note)
+            suffix = {"suffix": f" {written(unit)}"} if unit else {}
             yield row | {"type": REAL, "dec": True, "step": 0.1, "minStep": 1e-6} | suffix
         elif isinstance(value, str):
             yield row | {"type": "str"}

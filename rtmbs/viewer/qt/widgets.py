@@ -75,6 +75,9 @@ def sheet(theme: Theme) -> str:
             border-color: {theme.accent}; background: {theme.accent}; image: url("{TICK}");
         }}
         QTreeView::indicator:indeterminate {{ background: {theme.muted}; }}
+        Parameters QLabel {{
+            border: 1px solid {theme.border}; border-radius: 3px; background: {theme.field}; padding: 0 3px;
+        }}
         QSplitter::handle {{ background: {theme.border}; }}
         QPlainTextEdit {{ border: none; font-family: monospace; }}
     """

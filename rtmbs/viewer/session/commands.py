@@ -228,16 +228,26 @@ def key_of(command: Command) -> Key:
     return type(command), command.name if isinstance(command, SetInput | SetOption) else ""
 
 
+def begins_as(command: Command, before: Command) -> bool:
+    """True when both begin again in the same way, so that nothing of the one before is left."""
+    if isinstance(command, Rebuild) and isinstance(before, Rebuild):
+        return {*command.parameters} == {*before.parameters}
+    return type(command) is type(before) and isinstance(command, Reset | Reload)
+
+
 def coalesced(commands: Iterable[Command]) -> list[Command]:
     """Return the commands without those that a later one of the same kind replaces.
 
-    Only MoveGrab, Drag and SetInput replace, and only when nothing but such commands stands between the two.
+    Only MoveGrab, Drag and SetInput replace, and only when nothing but such commands stands between the two. Of
+    commands in a row that begin again in the same way, the last one counts.
     """
     kept: list[Command] = []
     last: dict[Key, int] = {}  # place in ``kept``
     for command in commands:
         if not isinstance(command, MoveGrab | Drag | SetInput):
             last.clear()
+            if kept and begins_as(command, kept[-1]):
+                kept.pop()
             kept.append(command)
             continue
         if (key := key_of(command)) in last:
@@ -296,6 +306,7 @@ OPTION_TIPS = {
     "refactor": "when the tangent matrix is factorised anew",
     "projection_metric": "weight of the projections onto the loops: the tangent matrix or the masses",
 }
+BUILD_TIP = "takes effect with Build"  # of a parameter of the mechanism
 
 
 def option_title(name: str) -> str:

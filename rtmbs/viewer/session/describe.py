@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from rtmbs.errors import ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
+from rtmbs.library.linkages import CLOSURES, LAYOUTS
 from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
 from rtmbs.model.description import characteristic_length
@@ -46,6 +48,21 @@ Array = NDArray[np.float64]
 
 SMALL = 0.01  # radius of gyration of a body without mass in a picture, in sizes of the mechanism
 PLAIN = (bool, int, float, str)  # parameters that a window offers, and that go to another process
+KNOWN_WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
+UNIT = re.compile(r"\[([^\[\]]+)\]")  # of a parameter, in its line of the docstring
+
+
+def parameter_words(name: str, value: Any) -> tuple[str, ...]:
+    """Return the words that a parameter of a factory is known to take; none for any other one."""
+    words = KNOWN_WORDS.get(name, ())
+    return words if value in words else ()
+
+
+def parameter_unit(note: str) -> str:
+    """Return the unit that the note of a parameter tells, "" where it tells none."""
+    return next(iter(UNIT.findall(note)), "")
+
+
 CHOICES = {
     "jacobian": tuple(source_names()),
     "method": tuple(METHODS),

@@ -170,8 +170,8 @@ class Curves {
     this.redraw();
   }
 
-  zoom(at, factor) {
-    const [first, last] = this.ends, span = this.span;
+  zoom(mouse, factor) {
+    const [first, last] = this.ends, span = this.span, at = Math.min(Math.max(mouse, first), last);
     const [low, high] = [at - factor * (at - span[0]), at + factor * (span[1] - at)];
     if (high - low < 1e-9 * Math.max(Math.abs(first), Math.abs(last), 1e-3) || high <= first || low >= last) return;
     this.show([Math.max(low, first), last > first ? Math.min(high, last) : high]);

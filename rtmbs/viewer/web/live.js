@@ -67,6 +67,7 @@ class Live {
     const { live } = page.content;
     this.inputs = live.inputs.map((given, number) => this.addInput(given, number));
     this.options = this.addOptions(live);
+    this.addParameters(live.parameters);
     this.addChannels(live.channels);
     byId("inputs-button").hidden = !live.settable;
     byId("channels-button").hidden = !live.channels.length;
@@ -235,6 +236,31 @@ class Live {
     return found;
   }
 
+  // Parameters of the function of the mechanism, and the button that builds it with them.
+  addParameters(parameters) {
+    if (!parameters.length) return;
+    const title = document.createElement("h3"), build = document.createElement("button");
+    title.textContent = "Mechanism";
+    Object.assign(build, { id: "build", textContent: "Build", title: "build the mechanism with these parameters" });
+    byId("inputs").append(title);
+    const values = parameters.map(({ name, value, whole, words, unit, tip }) => {
+      const row = document.createElement("label"), field = document.createElement(words.length ? "select" : "input");
+      const plain = typeof value === "boolean";
+      row.title = tip;
+      if (words.length) field.append(...words.map((word) => new Option(word)));
+      else Object.assign(field, plain ? { type: "checkbox" } : { type: "number", step: whole ? 1 : "any" });
+      if (plain) field.checked = value;
+      else field.value = value;
+      row.append(name, field, unit);
+      byId("inputs").append(row);
+      return [name, () => (plain ? field.checked : words.length ? field.value : field.value === "" ? value : Number(field.value))];
+    });
+    build.addEventListener("click", () => {
+      this.ask({ do: "rebuild", parameters: Object.fromEntries(values.map(([name, now]) => [name, now()])) });
+    });
+    byId("inputs").append(build);
+  }
+
   // ---- channels ----
 
   addChannels(channels) {
@@ -367,6 +393,7 @@ function keepCamera({ stage }) {
   const { camera, controls, parallel, theme, held } = stage;
   store()?.setItem(KEPT, JSON.stringify({
     position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme, held,
+    inputs: !byId("inputs").hidden,
   }));
 }
 
@@ -374,6 +401,7 @@ function restoreCamera(page) {
   const kept = JSON.parse(store()?.getItem(KEPT) ?? "null"), { stage } = page;
   store()?.removeItem(KEPT);
   if (!kept) return;
+  byId("inputs").hidden = !kept.inputs;
   stage.setParallel(kept.parallel);
   setTheme(page, kept.theme);
   if (kept.held) { // the user has chosen a direction at most: what is shown now is fitted along it

@@ -13,7 +13,7 @@ import struct
 import time
 import webbrowser
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -32,8 +32,9 @@ from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.elements import second_names
 from rtmbs.viewer.scene.frame import FIRST, OPTIONS, Frame, Strip, T
 from rtmbs.viewer.scene.shapes import Scale
-from rtmbs.viewer.session.commands import OPTION_TIPS, Seek, ShowReactions, option_title
+from rtmbs.viewer.session.commands import BUILD_TIP, OPTION_TIPS, Seek, ShowReactions, option_title
 from rtmbs.viewer.session.connection import Connection
+from rtmbs.viewer.session.describe import parameter_unit, parameter_words
 from rtmbs.viewer.session.plotted import Plotted, built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
 from rtmbs.viewer.web.content import (
@@ -175,7 +176,7 @@ def knows_way(frame: Frame) -> bool:
 
 
 def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
-    """Return inputs, options and channels of a page, with the ends of their sliders."""
+    """Return inputs, options, parameters and channels of a page, with the ends of their sliders."""
     inputs = [
         {
             "name": one.name,
@@ -189,6 +190,7 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     twice = second_names(description)
     return {
         "inputs": inputs,
+        "parameters": [*parameter_content(description)] if description.live else [],
         "choices": {name: list(words) for name, words in description.choices.items()},
         "words": {name: [option_title(name), OPTION_TIPS[name]] for name in ("h", *description.choices)},
         "channels": [
@@ -200,6 +202,22 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
         "directions": np.round(DIRECTIONS, 4).tolist(),
         "reach": MOTION_LIMIT,
     }
+
+
+def parameter_content(description: SceneDescription) -> Iterator[dict[str, Any]]:
+    """Yield the parameters of the function of a mechanism; no texts but known words."""
+    for name, value in description.parameters.items():
+        words, note = parameter_words(name, value), description.notes.get(name, "")
+        if words or not isinstance(value, str):
+            tip = f"{note} ({BUILD_TIP})" if note else BUILD_TIP
+            yield {
+                "name": name,
+                "value": value,
+                "whole": isinstance(value, int),
+                "words": list(words),
+                "unit": shown_unit(parameter_unit(note)),
+                "tip": tip,
+            }
 
 
 def picture_head(frame: Frame, description: SceneDescription) -> dict[str, Any]:

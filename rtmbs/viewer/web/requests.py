@@ -20,6 +20,7 @@ from rtmbs.viewer.session.commands import (
     MoveGrab,
     Pause,
     Play,
+    Rebuild,
     Redo,
     Release,
     Reload,
@@ -35,6 +36,7 @@ from rtmbs.viewer.session.commands import (
     Undo,
     Vector,
 )
+from rtmbs.viewer.session.describe import parameter_words
 from rtmbs.viewer.session.plotted import Plotted, built_in_plots
 from rtmbs.viewer.web.page import plotted_of
 
@@ -70,6 +72,7 @@ LONGEST_WORD = 300  # letters of a name
 MOST_STEPS = 1000  # of one request
 LARGEST = 1e12  # numbers beyond are no input
 FARTHEST = 2**53  # steps
+MOST_BUILT = 100  # bodies in a row, or what else a whole number of a factory counts
 
 
 class RequestReader:
@@ -146,6 +149,18 @@ class RequestReader:
         grabbed = self.grab({**given})
         assert isinstance(grabbed, Grab)
         return Drag(grabbed.body, grabbed.point, grabbed.target, whole(given, "gesture", FARTHEST))
+
+    def rebuild(self, given: Mapping[str, Any]) -> Command:
+        """Return the command that builds the mechanism with other parameters of its function.
+
+        A parameter keeps its kind. A text is one of the known words: another one could name a file.
+        """
+        known, values = self.description.parameters, given["parameters"]
+        if not isinstance(values, dict):
+            raise InputError("parameters is an object of names and values")
+        if strange := next((name for name in values if name not in known), None):
+            raise unknown_name("parameter", strange[:LONGEST_WORD], known)
+        return Rebuild({name: like(values, name, known[name]) for name in values})
 
     def change_description(self, description: SceneDescription) -> Command | None:
         """Read for another mechanism, or for more of the same; return the command that plots the same channels again.
@@ -232,6 +247,21 @@ def switch(given: Mapping[str, Any], name: str) -> bool:
     return bool(given[name])
 
 
+def like(given: Mapping[str, Any], name: str, before: Any) -> Any:
+    """Return a value of the kind of ``before``: a switch, a whole number, a number, a known word."""
+    if isinstance(before, bool):
+        return switch(given, name)
+    if isinstance(before, int):
+        return whole(given, name, max(MOST_BUILT, 2 * abs(before)))
+    if isinstance(before, float):
+        return number(given, name)
+    if not (words := parameter_words(name, before)):
+        raise InputError(f"{name} is a text, which is set where the session was started")
+    if (value := word(given, name)) not in words:
+        raise unknown_name(name, value, words)
+    return value
+
+
 def speed(given: Mapping[str, Any]) -> Command:
     """Return the command for simulated seconds a second."""
     factor = number(given, "factor")
@@ -254,6 +284,7 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the comm
     "pause": ((), lambda _, given: Pause()),
     "reset": ((), lambda _, given: Reset()),
     "reload": ((), lambda _, given: Reload()),
+    "rebuild": (("parameters",), RequestReader.rebuild),
     "undo": ((), lambda _, given: Undo()),
     "redo": ((), lambda _, given: Redo()),
     "release": ((), lambda _, given: Release()),

@@ -88,6 +88,7 @@ class Stage {
     this.controls.zoomToCursor = true;
     this.controls.mouseButtons.MIDDLE = THREE.MOUSE.PAN;
     this.controls.minDistance = 0.01 * size;
+    this.reached = []; // tips of arrows, in each direction the farthest
     this.held = false; // a live picture holds where its motion comes, until the user moves the picture
     let moving = false;
     this.controls.addEventListener("start", () => { moving = true; });
@@ -173,7 +174,8 @@ class Stage {
   // Tips of arrows, and the joints and points of a live page, which cannot know beforehand where a motion takes them.
   present() {
     const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [];
-    return this.content.live ? tips.concat(this.jointsAndPoints()) : tips;
+    if (!this.content.live) return tips;
+    return tips.concat(this.reached.map((one) => new THREE.Vector3(...one)), this.jointsAndPoints());
   }
 
   jointsAndPoints() {
@@ -187,19 +189,26 @@ class Stage {
   remember() {
     const { live: { directions, reach }, whole, size } = this.content;
     if (this.goingWithAll || whole.length !== directions.length) return;
-    const points = this.jointsAndPoints();
-    const grown = directions.map(([a, b, c], k) => {
-      let [best, found] = [a * whole[k][0] + b * whole[k][1] + c * whole[k][2], null];
-      for (const point of points) {
-        const along = a * point.x + b * point.y + c * point.z;
-        if (along > best) [best, found] = [along, point];
-      }
-      return found ? found.toArray() : whole[k];
-    });
+    const tips = this.rememberTips(directions);
+    if (this.held && tips.some((one) => this.isOutside(one))) this.fit(this.direction());
+    const grown = farthest(directions, whole, this.jointsAndPoints());
     const span = (i) => Math.max(...grown.map((one) => one[i])) - Math.min(...grown.map((one) => one[i]));
     if (Math.max(span(0), span(1), span(2)) > reach * size) return;
     this.content.whole = grown;
     if (this.held && grown.some((one, k) => one !== whole[k] && this.isOutside(one))) this.fit(this.direction());
+  }
+
+  // Remember where tips of arrows came, and return the new ones; those of another scale are forgotten.
+  rememberTips(directions) {
+    const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [], before = this.reached;
+    if (!tips.length || this.arrows.newtons !== this.scaleOfTips) this.reached = [];
+    this.scaleOfTips = this.arrows?.newtons;
+    if (!tips.length) return [];
+    const known = this.reached.length ? before : directions.map(() => tips[0].toArray());
+    const grown = farthest(directions, known, tips);
+    const fresh = this.reached.length ? grown.filter((one, k) => one !== before[k]) : grown;
+    this.reached = grown;
+    return fresh;
   }
 
   // True for a point that the picture lacks.
@@ -534,4 +543,16 @@ class Stage {
     this.renderer.render(this.scene, this.camera);
     this.names.draw(this);
   }
+}
+
+// Of places, and of points, those that lie farthest in each direction, as camera.reached of the window.
+function farthest(directions, places, points) {
+  return directions.map(([a, b, c], k) => {
+    let [best, found] = [a * places[k][0] + b * places[k][1] + c * places[k][2], null];
+    for (const point of points) {
+      const along = a * point.x + b * point.y + c * point.z;
+      if (along > best) [best, found] = [along, point];
+    }
+    return found ? found.toArray() : places[k];
+  });
 }

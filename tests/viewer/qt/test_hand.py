@@ -7,7 +7,7 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import build_rows
@@ -272,3 +272,18 @@ def test_rows_of_parameters_have_units_tips_and_room(qtbot):
         units = {row["name"]: row.get("suffix") for row in build_rows(library.defaults(name), parameter_notes(factory))}
         lacking = [one for one, value in library.defaults(name).items() if isinstance(value, float) and not units[one]]
         assert not lacking, f"{name}: parameters without units: {lacking}"
+
+
+def test_values_of_parameters_look_like_the_fields_that_they_are(window):
+    """They looked like text, and nobody saw that a click opens them."""
+    window.act["parameters"]()
+    tree = window.panels.parameters
+    labels = [one for one in tree.viewport().findChildren(QLabel) if one.isVisible() and one.text()]
+    assert labels
+    image, seen = tree.viewport().grab().toImage(), []
+    for label in labels:
+        edge = label.mapTo(tree.viewport(), QPoint(0, label.height() // 2))
+        if tree.viewport().rect().contains(edge):
+            seen.append(image.pixelColor(edge).name())
+    assert seen
+    assert set(seen) == {window.theme.border}

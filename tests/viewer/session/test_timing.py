@@ -9,7 +9,17 @@ import pytest
 
 from rtmbs import Simulation
 from rtmbs.viewer.scene.frame import STEPS, SharedFrames
-from rtmbs.viewer.session.commands import MoveGrab, Pause, Play, SetInput, StepForward, coalesced
+from rtmbs.viewer.session.commands import (
+    MoveGrab,
+    Pause,
+    Play,
+    Rebuild,
+    Reload,
+    Reset,
+    SetInput,
+    StepForward,
+    coalesced,
+)
 from rtmbs.viewer.session.origin import FromModel
 from rtmbs.viewer.session.session import Session
 from rtmbs.viewer.session.snapshot import Ring, Timing, percentiles
@@ -96,6 +106,14 @@ def test_a_step_stands_between_settings():
     commands = [a[0], a[1], StepForward(1), a[2], a[3], Play(), Pause()]
     assert coalesced(commands) == [a[1], StepForward(1), a[3], Play(), Pause()]
     assert coalesced([]) == []
+
+
+def test_of_commands_in_a_row_that_begin_again_the_last_one_counts():
+    """A thousand of them, as a page could send, build once."""
+    short, long, other = Rebuild({"ny": 1}), Rebuild({"ny": 2}), Rebuild({"nz": 3})
+    assert coalesced(1000 * [Reload()]) == [Reload()]
+    assert coalesced([Reset(), Reset(), Reload(), Reload(), Reset()]) == [Reset(), Reload(), Reset()]
+    assert coalesced([short, long, other, long, Play(), long]) == [long, other, long, Play(), long]
 
 
 def test_shared_memory_says_whether_the_latest_frame_was_taken():

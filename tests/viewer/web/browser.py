@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -73,15 +74,15 @@ def program() -> str | None:
 
 
 class Browser:
-    """One process of a browser with one tab."""
+    """One process of a browser with one tab, with ``flags`` of the command."""
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile: Path, flags: Sequence[str] = FLAGS) -> None:
         found = program()
         assert found is not None, MISSING
         theirs, self._out = os.pipe()
         self._in, answers = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", START, str(theirs), str(answers), found, *FLAGS, f"--user-data-dir={profile}"],
+            [sys.executable, "-c", START, str(theirs), str(answers), found, *flags, f"--user-data-dir={profile}"],
             pass_fds=(theirs, answers),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -96,6 +97,11 @@ class Browser:
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for part in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{part}.enable")
+
+    @property
+    def pid(self) -> int:
+        """The process of the browser, which starts all others."""
+        return self._process.pid
 
     def ask(self, method: str, **parameters: Any) -> Any:
         """Send a command, and return what it answers."""

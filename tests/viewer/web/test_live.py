@@ -1,9 +1,12 @@
 """A live page: its server shows the poses of the session, and does what a viewer may ask for, and nothing else."""
 
 import asyncio
+import contextlib
 import json
+import random
 import re
 import threading
+import time
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -21,15 +24,19 @@ from rtmbs.results.curves import LIVE_WINDOW, spectrum
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.web.live import MOST_REFUSED, PATIENCE, WAITING, LiveServer, Seen
+from rtmbs.viewer.web.requests import REQUESTS
 from tests.patience import LONGEST, wait_until
 from tests.viewer.mechanisms import motored
+from tests.viewer.web.test_requests import ALLOWED, GOOD
+
+FACTORY = "tests.viewer.mechanisms"
 
 
 class Served:
     """A server in a thread, its address and its session."""
 
-    def __init__(self):
-        self.connection = connect(motored(torque=3.0), "thread", options={"h": 5e-3})
+    def __init__(self, target=None):
+        self.connection = connect(target or motored(torque=3.0), "thread", options={"h": 5e-3})
         self.server = LiveServer(self.connection)
         self.address, known = "", threading.Event()
 
@@ -81,8 +88,8 @@ def sentence(socket):
     """Return the next sentence that comes."""
     while True:
         data = socket.recv(timeout=LONGEST)
-        if isinstance(data, str):
-            return json.loads(data)["messages"][0]["text"]
+        if isinstance(data, str) and (told := json.loads(data).get("messages")):  # the page may be asked to load anew
+            return told[0]["text"]
 
 
 def ask(socket, **request):
@@ -300,6 +307,68 @@ def test_a_refused_request_is_a_sentence_and_many_end_the_viewer(served):
         assert next(pictures(socket))[0]["step"] >= 0
 
 
+FILES = ("save_results", "save_state", "load_state", "keep_history", "open", "quit", "set_shapes", "__init__")
+JUNK = (
+    *(None, True, -1, 0, 7, 1e300, float("nan"), float("inf"), 10**40, "", "x", "/etc/passwd", "../../run.npz", "\0"),
+    *("__class__", "crank", "motor.torque", "h", "<script>", "\ud800", "é" * 400, [], [1, 2, 3], [1, [2, [3]]], {}),
+    *({"torque": 9.0}, {"length": "../x"}, {"length": float("nan")}, {"__class__": 1}, ["crank.position[x]"] * 40),
+)
+
+
+def hostile(dice):
+    """Return a message of one who knows the requests, and what no page may do."""
+    kind = dice.random()
+    if kind < 0.1:
+        return dice.choice(("", "{", "[" * 4000, "null", "[]", '"play"', "{}", b"\0\xff", "x" * 8000, '{"do": {}}'))
+    if kind < 0.3:
+        return json.dumps({"do": dice.choice(FILES), "path": dice.choice(JUNK), "folder": "."})
+    if kind < 0.5:
+        return dice.choice(sorted(GOOD))
+    name = dice.choice(sorted(REQUESTS))
+    request = {"do": name} | {one: dice.choice(JUNK) for one in REQUESTS[name][0]}
+    if kind < 0.6:
+        request[dice.choice(("path", "name", "do", "__proto__"))] = dice.choice(JUNK)
+    return json.dumps(request)
+
+
+def send_all(socket, messages):
+    """Send messages, and read until the answer to the last one has come: a viewer who goes earlier is not heard."""
+    for message in messages:
+        socket.send(message)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                socket.recv(timeout=0)
+    ask(socket, do="the last one")
+    while "the last one" not in sentence(socket):
+        pass
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_of_hostile_messages_only_what_is_allowed_reaches_the_session(count, tmp_path, monkeypatch):
+    """No file is written, the session goes on, and the next viewer sees it."""
+    monkeypatch.chdir(tmp_path)
+    served, sent = Served(f"{FACTORY}:motored"), []
+    send = served.connection.send
+    monkeypatch.setattr(served.connection, "send", lambda command: (sent.append(command), send(command)))
+    dice = random.Random(4)
+    messages = [hostile(dice) for _ in range(count)]
+    try:
+        for first in range(0, count, MOST_REFUSED - 2):  # one of whom more are refused is sent away
+            with socket_to(served.live, open_timeout=LONGEST) as socket:
+                send_all(socket, messages[first : first + MOST_REFUSED - 2])
+        with socket_to(served.live, open_timeout=LONGEST) as socket:
+            ask(socket, do="pause")
+            ask(socket, do="reset")
+            head, _ = until(socket, lambda one: one["step"] == 0 and not one["playing"])
+        assert head["outcome"] in ("CONVERGED", "NOT_RUN"), head["outcome"]
+        assert {type(command) for command in sent} <= {*ALLOWED}
+        assert len(sent) > count / 10, "too few of the messages were requests"
+        assert not served.connection.ended
+        assert not [*tmp_path.iterdir()]
+    finally:
+        served.close()
+
+
 def test_memory_of_viewers_that_went_is_released(served):
     for _ in range(5):
         with socket_to(served.live) as socket:
@@ -414,6 +483,82 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert told["curves"] == told["chosen"]
     assert told["ways"]
     assert all(told["ways"])
+
+
+BUILT = """
+await sure(() => page.live.pictures > 0);
+const { b, at } = page.content.reactions;
+told.y = Math.max(...b.map((body, k) => page.stage.world(body, at[k]).y));  // the foot of the rocker
+told.open = !document.getElementById("inputs").hidden;
+told.fields = [...document.querySelectorAll("#inputs h3 ~ label")].map((row) => [row.textContent, row.title]);
+const gl = page.stage.renderer.getContext(), { width, height } = gl.canvas;
+page.stage.draw();
+const pixels = new Uint8Array(4 * width * height);
+gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+const columns = new Set();  // that hold something coloured, which no floor is
+for (let k = 0; k < 4 * width * height; k += 4) {
+  const color = [pixels[k], pixels[k + 1], pixels[k + 2]];
+  if (Math.max(...color) - Math.min(...color) > 60) columns.add((k / 4) % width);
+}
+told.wide = columns.size;
+"""
+BUILD = """
+click("inputs-button");
+const field = document.querySelector("#inputs h3 ~ label input");
+field.value = "2";
+click("build");
+"""
+
+
+def test_a_page_builds_the_mechanism_with_other_parameters(browser):
+    """The picture is that of the longer coupler, and the panel stays open for the next try."""
+    served = Served(f"{FACTORY}:motored")
+    try:
+        wait_until(lambda: served.server._scene._knows_way)
+        browser.open(served.address)
+        before = browser.run(BUILT)
+        first = served.server._scene.description
+        browser.run(BUILD)
+        wait_until(lambda: served.server._scene.description.generation > first.generation)
+        wait_until(lambda: served.server._scene._knows_way)
+        after, end = before, time.monotonic() + LONGEST
+        while after["y"] == before["y"]:  # the page is loaded anew
+            assert time.monotonic() < end, "the page is still that of before"
+            with contextlib.suppress(AssertionError, KeyError):
+                after = browser.run(BUILT)
+    finally:
+        served.close()
+    assert before["y"] == pytest.approx(1.0)
+    assert after["y"] == pytest.approx(2.0)
+    assert served.server._scene.description.parameters["length"] == 2.0
+    assert before["fields"][0] == ["length", "takes effect with Build"]
+    assert not before["open"]
+    assert after["open"]
+    assert before["wide"] != after["wide"] > 100
+
+
+def test_a_page_steps_back_for_arrows_that_are_shown(served, browser):
+    """They had stood beyond the picture until the user fitted it."""
+    browser.open(served.address, (1200, 800))
+    told = browser.run(
+        """
+        await sure(() => page.live.pictures > 0);
+        page.player.step(1);
+        press("r");
+        await sure(() => page.live.scaled && page.stage.shown.reactions && page.stage.arrows.tips.length);
+        const seen = () => {
+          page.stage.camera.updateMatrixWorld();
+          return page.stage.arrows.tips.map((one) => one.clone().project(page.stage.camera).toArray().slice(0, 2));
+        };
+        await sure(() => { page.redraw(); return seen().flat().every((one) => Math.abs(one) < 1); });
+        told.tips = seen();
+        told.held = page.stage.held;
+        press("r");
+        """
+    )
+    assert len(told["tips"]) >= 4
+    assert np.abs(told["tips"]).max() < 1.0
+    assert told["held"]
 
 
 CAMERA = """

@@ -16,12 +16,13 @@ from rtmbs.viewer.web.requests import LONGEST, REQUESTS, Drawn, GoTo, RequestRea
 from tests.viewer.mechanisms import motored
 
 CHANNELS = ChannelDescription("base.angle", (), "rad"), ChannelDescription("crank.position", ("x", "y", "z"), "m")
-DESCRIPTION = replace(describe(Simulation(motored().compile(), h=5e-3)), channels=CHANNELS)
+PARAMETERS = {"ny": 2, "angle": 0.5, "layout": "stacked", "fixed": True, "table": "road.csv"}
+DESCRIPTION = replace(describe(Simulation(motored().compile(), h=5e-3)), channels=CHANNELS, parameters=PARAMETERS)
 ALLOWED = (
     *(commands.Play, commands.Pause, commands.StepForward, commands.StepBack, commands.Seek, commands.Loop),
     *(commands.SetSpeed, commands.Reset, commands.Reload, commands.SetInput, commands.SetOption, commands.Grab),
     *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions, ShowWindow, GoTo),
-    *(commands.Drag, commands.Undo, commands.Redo, ShowSpectrum, Drawn),
+    *(commands.Drag, commands.Undo, commands.Redo, commands.Rebuild, ShowSpectrum, Drawn),
 )
 GOOD = {
     '{"do": "play"}': commands.Play(),
@@ -39,6 +40,9 @@ GOOD = {
         "crank", (0.0, 0.0, 0.0), (1.0, 2.0, 3.0), 7
     ),
     '{"do": "subscribe", "names": ["Energy balance", "base.angle"]}': commands.Subscribe(("base.angle",), 1),
+    '{"do": "rebuild", "parameters": {"ny": 4, "angle": 1, "layout": "parallel", "fixed": false}}': commands.Rebuild(
+        {"ny": 4, "angle": 1.0, "layout": "parallel", "fixed": False}
+    ),
     '{"do": "undo"}': commands.Undo(),
     '{"do": "redo"}': commands.Redo(),
     '{"do": "spectrum", "on": true}': ShowSpectrum(True),
@@ -102,6 +106,14 @@ def test_a_request_is_a_command(text):
         ('{"do": "window", "window": "all"}', "window is a number"),
         ('{"do": "time", "t": "now"}', "t is a number"),
         ('{"do": "loop", "on": 1}', "on is true or false"),
+        ('{"do": "rebuild", "parameters": [4]}', "parameters is an object of names and values"),
+        ('{"do": "rebuild", "parameters": {"n": 4}}', "there is no parameter named 'n'"),
+        ('{"do": "rebuild", "parameters": {"ny": 4.5}}', "ny is a whole number of at most 100"),
+        ('{"do": "rebuild", "parameters": {"ny": 101}}', "ny is a whole number of at most 100"),
+        ('{"do": "rebuild", "parameters": {"angle": "wide"}}', "angle is a number"),
+        ('{"do": "rebuild", "parameters": {"fixed": 0}}', "fixed is true or false"),
+        ('{"do": "rebuild", "parameters": {"layout": "round"}}', "there is no layout named 'round'"),
+        ('{"do": "rebuild", "parameters": {"table": "/etc/passwd"}}', "table is a text, which is set where"),
     ],
 )
 def test_a_bad_request_is_one_sentence(text, sentence):
