@@ -13,7 +13,8 @@ import warnings
 import numpy as np
 
 import rtmbs
-from rtmbs.vehicle.driver import DrivenCar, PathFollower, SpeedController, TwoWheelModel
+from rtmbs.vehicle.driven_car import DrivenCar
+from rtmbs.vehicle.driver import PathFollower, SpeedController, TwoWheelModel
 from rtmbs.vehicle.manoeuvres.closed_loop import DoubleLaneChange, iso_3888_1
 
 H, TURN, SPIN, SPEED, ENTRY = 1e-3, 100, 1e-4, 80.0 / 3.6, 30.0

@@ -138,10 +138,12 @@ def rig_command(words: list[str]) -> int:
 
 
 def fit_command(words: list[str]) -> int:
-    """Move hard points until curves of the left wheel come nearest to target curves; print moves and distances."""
+    """Move hard points until curves of a wheel come nearest to target curves; print moves and distances."""
     parser = car_parser("rtmbs vehicle fit", fit_command.__doc__)
     parser.add_argument("--axle", choices=("front", "rear"), default="front")
     parser.add_argument("--motion", choices=("bump", "roll", "steer"), default="bump")
+    sides = "side whose points move; the right one mirrors the left one until it has points of its own"
+    parser.add_argument("--side", choices=("left", "right"), default="left", help=sides)
     target = "curve that shall be constant, toe and camber in degrees, others in m"
     parser.add_argument("--target", action="append", default=[], metavar="CURVE=NUMBER", help=target)
     table = "target curves: the motion [m, rad] in the first column, then curves by name"
@@ -149,13 +151,13 @@ def fit_command(words: list[str]) -> int:
     most = "hard point and the most that x, y and z move to both sides [m]"
     parser.add_argument("--move", action="append", required=True, metavar="POINT=X,Y,Z", help=most)
     parser.add_argument("--weight", action="append", default=[], metavar="CURVE=NUMBER", help="weight of a curve")
-    parser.add_argument("--points", metavar="FILE.json", help="write the new hard points of the axle")
+    parser.add_argument("--points", metavar="FILE.json", help="write the new hard points of the side")
     options = parser.read(words)
     if options.points:
         check_target(options.points, (".json",), "--points")
     values, targets = (None, {}) if options.targets is None else read_targets(options.targets)
     car = car_of(options)
-    from rtmbs.vehicle.hard_point_fit import fit_hard_points
+    from rtmbs.vehicle.hard_point_fit import fit_hard_points, points_of
     from rtmbs.vehicle.rig import ANGLES, chosen_values, rig_report
 
     at = chosen_values(car, options.motion, values)
@@ -163,10 +165,12 @@ def fit_command(words: list[str]) -> int:
     wanted = {name: np.radians(curve) if name in ANGLES else curve for name, curve in targets.items()}
     ranges = dict(named_numbers("--move", options.move, 3))
     weights = {name: weight[0] for name, weight in named_numbers("--weight", options.weight, 1)}
-    fit = fit_hard_points(car, options.axle, wanted, ranges, options.motion, values=at, weights=weights)
-    print(fit_table(fit, getattr(fit.car.data, options.axle).hard_points, ANGLES))
+    side = options.side
+    fit = fit_hard_points(car, options.axle, wanted, ranges, options.motion, side=side, values=at, weights=weights)
+    now = points_of(fit.car, options.axle, side)
+    print(fit_table(fit, now, ANGLES))
     if options.points:
-        points = {name: point.tolist() for name, point in getattr(fit.car.data, options.axle).hard_points.items()}
+        points = {name: point.tolist() for name, point in now.items()}
         Path(options.points).write_text(json.dumps(points, indent=1) + "\n", encoding="utf-8")
         print(options.points)
     if options.out:

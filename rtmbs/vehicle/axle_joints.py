@@ -75,7 +75,7 @@ class AxleJoints:
     points : tuple[str, ...]
         Hard points that move.
     side : {'l', 'r'}, default 'l'
-        Left or right side.
+        Left or right side. Hard points of the left one move the right one too, unless that has its own.
     """
 
     def __init__(self, car: Car, axle: str, points: tuple[str, ...], side: str = "l") -> None:
@@ -112,9 +112,9 @@ class AxleJoints:
 
     def move(self, corner: str, name: str, share: float = 1.0) -> Array:
         """Return how a hard point of a corner moves at design with the hard points (3, 3 p)."""
-        found = np.zeros((3, self.count))
-        if name in self.column and (corner[1:] != "r" or self.axle.right is None):  # a side of its own stays
-            sides = MIRROR if corner[1:] == "r" else np.ones(3)
+        found, right, own = np.zeros((3, self.count)), corner[1:] == "r", self.corner[1] == "r"
+        if name in self.column and (right == own or (right and self.axle.right is None)):  # a side of its own stays
+            sides = MIRROR if right and not own else np.ones(3)
             found[:, self.column[name] : self.column[name] + 3] = share * np.diag(sides)
         return found
 

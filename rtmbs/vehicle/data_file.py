@@ -45,8 +45,12 @@ ROUNDED = 2e-6  # digits of a file: what fields may differ by that say one thing
 NOTES = frozenset(("note", "notes", "source", "checks", "topology", "remarks", "inertia_warnings", "law", "kind"))
 SPINDLE = "spindle"  # what a file calls the part that turns with the wheel
 PARTS = ("upright", "spindle", "beam", "arm")  # arguments of templates that are parts
-
-
+LISTS = ("bodies", "joints", "force_elements")  # of an axle: elements with a name
+# Fields of an axle that no side has for itself
+BOTH = (
+    "name", "type", "template", "anti_roll_bar", "bushings", "live", "steered", "beam", "upper_link", "panhard_rod",
+    "torsion_stiffness", "torsion_damping", "degrees_of_freedom_per_side",
+)  # fmt: skip
 # Fields of the driveline, kept as they are in ``CarData.powertrain``
 POWERTRAIN = (
     "brake", "drive", "conical_gear_ratio", "conical_note", "driveshaft_inertia", "differential_box_inertia",
@@ -266,16 +270,18 @@ def check_tyres(given: Fields, mass: float) -> None:
 
 def compare(car: Fields, data: CarData) -> None:
     """Compare sums and sizes of a file with what follows from its parts."""
-    sides = [one.mass for axle in (data.front, data.rear) for one in spun(axle)]
-    total = data.chassis.mass + sum(one.mass for one in data.steering.parts) + 2.0 * sum(sides)
+    both = [axle.side(f"-{side}") for axle in (data.front, data.rear) for side in "lr"]
+    parts = [one for side in both for one in spun(side)] + [*data.front.shared, *data.rear.shared]
+    total = data.chassis.mass + sum(one.mass for one in (*data.steering.parts, *parts))
     car.agree("total_mass", total + 4.0 * (data.rim.mass + data.tyre.mass))
     if "design" in car:
         design = Fields(car.take("design"), f"{car.what}: design")
         front, rear = data.front.wheel_centre, data.rear.wheel_centre
         design.agree("wheel_centre_front_left", front)
         design.agree("wheel_centre_rear_left", rear)
-        design.agree("track_front", 2.0 * front[1])
-        design.agree("track_rear", 2.0 * rear[1])
+        tracks = [axle.wheel_centre[1] + axle.side("-r").wheel_centre[1] for axle in (data.front, data.rear)]
+        design.agree("track_front", tracks[0])
+        design.agree("track_rear", tracks[1])
         design.agree("wheelbase", front[0] - rear[0])
         design.done()
     if "rotating_assembly" in car:
@@ -306,7 +312,14 @@ def ring(given: Fields, name: str) -> Part:
 
 
 def axle(given: Fields) -> Axle:
-    """Return one axle: a template with its arguments as fields, or bodies and joints."""
+    """Return one axle: a template with its arguments as fields, or bodies and joints, and its right side."""
+    right = given.take("right", None)
+    left = both_sides(given)
+    return left if right is None else with_right_side(left, given, right)
+
+
+def both_sides(given: Fields) -> Axle:
+    """Return an axle whose right side mirrors the left one."""
     name = given.take("name")
     if "template" in given:
         return from_template(given, f"{given.what} {name!r}")
@@ -325,7 +338,6 @@ def axle(given: Fields) -> Axle:
             connections.append(found)
     if bearing is None:
         raise ModelError(f"{given.what} {name!r}: no joint of the {SPINDLE}; give a wheel bearing")
-    right = given.take("right", None)
     struts = [strut(Fields(one, f"{given.what} {name!r}: force element")) for one in given.take("force_elements")]
     shaft = Fields(given.take("axle_shaft", {"inertia": 0.0}), f"{given.what} {name!r}: axle_shaft")
     inertia = shaft.number("inertia")
@@ -336,7 +348,7 @@ def axle(given: Fields) -> Axle:
     given.done()
     spindle = next((one for one in parts if one.name == SPINDLE), None)
     assert bearing.axis is not None
-    made = Axle(
+    return Axle(
         kind,
         tuple(one for one in parts if one.name != SPINDLE),
         tuple(connections),
@@ -349,17 +361,35 @@ def axle(given: Fields) -> Axle:
         None if bar is None else anti_roll_bar(Fields(bar, f"{given.what} {name!r}: anti_roll_bar")),
         bushings,
     )
-    return with_right_side(made, right, f"{given.what} {name!r}")
 
 
-def with_right_side(axle: Axle, given: Any, what: str) -> Axle:
-    """Return an axle with the points of its right side, where the file has some."""
-    if given is None:
-        return axle
-    right = Fields(given, f"{what}: right")
-    points = Fields(right.take("points"), f"{right.what}: points").given
-    right.done()
-    return axle.with_points(points, "right")
+def with_right_side(left: Axle, given: Fields, right: Any) -> Axle:
+    """Return an axle with the fields of its right side that differ, in the mirror image, and with its points."""
+    own = Fields(right, f"{given.what} {given.given['name']!r}: right")
+    points = own.take("points") if set(own.given) <= {"points"} else own.take("points", {})
+    if shared := sorted(own.left & set(BOTH)):
+        raise ModelError(f"{own.what}: {shared[0]} belongs to both sides; give it outside of right")
+    if own.left:
+        fields = {name: value for name, value in given.given.items() if name not in ("right", "bushings")}
+        changed = {name: merged(name, fields.get(name), own.given[name], own.what) for name in own.left}
+        left = replace(left, right=both_sides(Fields(fields | changed, f"{given.what}: right side of")))
+    return left.with_points(Fields(points, f"{own.what}: points").given, "right") if points else left
+
+
+def merged(name: str, old: Any, new: Any, what: str) -> Any:
+    """Return a field of the right side; of bodies, joints and force elements those that are named again change."""
+    if name not in LISTS or not isinstance(old, list):
+        return new
+    if not isinstance(new, list):
+        raise ModelError(f"{what}: {name} is {shown(new)}; it must be a list of those that differ, each with its name")
+    found = {str(one.get("name")): one for one in old}
+    for one in new:
+        element = Fields(one, f"{what}: one of {name}")
+        known = str(element.take("name"))
+        if known not in found:
+            raise unknown_name(f"element of {what}: {name}", known, found)
+        found[known] = {**found[known], **one}
+    return list(found.values())
 
 
 def from_template(given: Fields, what: str) -> Axle:
@@ -369,15 +399,14 @@ def from_template(given: Fields, what: str) -> Axle:
         raise unknown_name(f"template of {what}", str(kind), TEMPLATES)
     known = arguments_of(TEMPLATES[kind])
     for name in given.left:
-        if name not in {one.name for one in known} | {"bushings", "right"}:
+        if name not in {one.name for one in known} | {"bushings"}:
             raise unknown_name(f"field of {what}", name, [one.name for one in known])
     values: dict[str, Any] = {}
     for one in known:
         if one.name in given or (one.default is MISSING and one.default_factory is MISSING):
             values[one.name] = template_value(one.name, given.take(one.name), f"{what}: {one.name}")
     made = TEMPLATES[kind](**values).axle()
-    made = replace(made, bushings=bushings_in(given, what, (*made.connections, *made.central)))
-    return with_right_side(made, given.take("right", None), what)
+    return replace(made, bushings=bushings_in(given, what, (*made.connections, *made.central)))
 
 
 def template_value(name: str, given: Any, what: str) -> Any:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CURVES = ("toe", "camber", "x", "y", "contact_x", "contact_y")  # and the lengths of springs and dampers
 MOTIONS = ("bump", "roll", "steer")
+SIDES = ("left", "right")
 CLOSE = 1e-11  # relative change of the squares, and of the moves, at which the search ends
 
 
@@ -60,6 +61,7 @@ def fit_hard_points(
     points: Mapping[str, Numbers],
     motion: Literal["bump", "roll", "steer"] = "bump",
     *,
+    side: Literal["left", "right"] = "left",
     values: Numbers | None = None,
     weights: Mapping[str, float] | None = None,
     most: int = 50,
@@ -76,13 +78,16 @@ def fit_hard_points(
     axle : {'front', 'rear'}
         Axle on the rig.
     targets : Mapping[str, array_like]
-        Target curves (k,) of the left wheel by name: "toe", "camber" [rad], "x", "y", "contact_x", "contact_y" [m], or
-        a spring or damper for its length [m].
+        Target curves (k,) of the wheel of the ``side`` by name: "toe", "camber" [rad], "x", "y", "contact_x",
+        "contact_y" [m], or a spring or damper for its length [m].
     points : Mapping[str, array_like]
-        Hard points that may move, by the names of ``car.data.front.hard_points``, with the most that each coordinate
-        moves to both sides (3,) [m]; 0 for one that stays.
+        Hard points that may move, by the names of ``car.data.front.hard_points``, those of the right side by
+        ``right_hard_points``, with the most that each coordinate moves to both sides (3,) [m]; 0 for one that stays.
     motion : {'bump', 'roll', 'steer'}, default 'bump'
         Motion of the rig.
+    side : {'left', 'right'}, default 'left'
+        Side whose points move. The right side mirrors the left one while it has no points of its own; points of the
+        right side move alone, and the left side stays.
     values : array_like, optional
         Values (k,) of the motion, as ``rig`` takes them.
     weights : Mapping[str, float], optional
@@ -98,8 +103,8 @@ def fit_hard_points(
     Raises
     ------
     ModelError
-        For another axle or motion, targets of another length, moves below zero, and joints that hold the axle more
-        than once.
+        For another axle, motion or side, targets of another length, moves below zero, and joints that hold the axle
+        more than once.
     UnknownNameError
         For a curve or a hard point that is not there.
     MotionError
@@ -113,19 +118,20 @@ def fit_hard_points(
     ... )
     >>> fit.moves["tie_rod.a"]  # doctest: +SKIP
     """
-    for name, value, known in (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS)):
+    choices = (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS), ("side", side, SIDES))
+    for name, value, known in choices:
         if value not in known:
             raise ModelError(f"fit_hard_points: {name} is {shown(value)}; it must be one of {', '.join(known)}")
     if not isinstance(most, int) or most < 1:
         raise ModelError(f"fit_hard_points: most is {shown(most)}; it must be a whole number above zero")
     at = chosen_values(car, motion, values)
-    wanted, ranges = checked_wishes(car, axle, targets, points, len(at))
+    wanted, ranges = checked_wishes(car, axle, side, targets, points, len(at))
     scale = dict.fromkeys(wanted, 1.0)
     for name, weight in (weights or {}).items():
         if name not in wanted:
             raise unknown_name("target with a weight", name, wanted)
         scale[name] = number(weight, f"fit_hard_points: weight of {name!r}")
-    search = Search(car, axle, motion, at, wanted, scale, ranges)
+    search = Search(car, axle, side, motion, at, wanted, scale, ranges)
     from scipy.optimize import least_squares  # takes long to load
 
     found = least_squares(
@@ -133,13 +139,33 @@ def fit_hard_points(
         max_nfev=most, ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one has the units of the targets
     )  # fmt: skip
     fitted = search.moved(found.x)
-    before, after = (
-        {name: float(np.sqrt(np.mean(rest**2))) for name, rest in distances(one, axle, motion, at, wanted).items()}
-        for one in (car, fitted)
-    )
-    ends = getattr(fitted.data, axle).hard_points
+    missed = (distances(one, axle, motion, at, wanted, side) for one in (car, fitted))
+    before, after = ({name: float(np.sqrt(np.mean(rest**2))) for name, rest in one.items()} for one in missed)
+    ends = points_of(fitted, axle, side)
     moves = {name: ends[name] - point for name, point in search.start.items()}
     return HardPointFit(fitted, moves, before, after, bool(found.status > 0), str(found.message))
+
+
+def points_of(car: "Car", axle: str, side: str) -> dict[str, Array]:
+    """Return the hard points of a side of an axle (3,) by name; y is negative on the right one.
+
+    Parameters
+    ----------
+    car : Car
+        Car.
+    axle : str
+        Axle: "front" or "rear".
+    side : str
+        Side: "left" or "right".
+
+    Returns
+    -------
+    dict[str, ndarray]
+        Points in the chassis frame at design [m].
+    """
+    own = getattr(car.data, axle)
+    found: dict[str, Array] = own.hard_points if side == "left" else own.right_hard_points
+    return found
 
 
 class Search:
@@ -151,6 +177,8 @@ class Search:
         Car to begin with.
     axle : str
         Axle: "front" or "rear".
+    side : str
+        Side whose points move: "left" or "right".
     motion : str
         Motion of the rig.
     values : ndarray
@@ -164,15 +192,16 @@ class Search:
     """
 
     def __init__(
-        self, car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array],
+        self, car: "Car", axle: str, side: str, motion: str, values: Array, targets: Mapping[str, Array],
         scale: Mapping[str, float], ranges: Mapping[str, Array],
     ) -> None:  # fmt: skip
-        self.car, self.axle, self.motion, self.values = car, axle, motion, values
+        self.car, self.axle, self.side, self.motion, self.values = car, axle, side, motion, values
         self.targets, self.scale = targets, scale
         whole = np.concatenate(list(ranges.values()))
         self.unknown = np.flatnonzero(whole > 0.0)
         self.most = whole[self.unknown]
-        self.start = {name: getattr(car.data, axle).hard_points[name] for name in ranges}
+        known = points_of(car, axle, side)
+        self.start = {name: known[name] for name in ranges}
         self._latest: tuple[Array, OnRig] | None = None
 
     def moved(self, x: Array) -> "Car":
@@ -180,12 +209,14 @@ class Search:
         whole = np.zeros(3 * len(self.start))
         whole[self.unknown] = x
         at = zip(self.start.items(), whole.reshape(-1, 3), strict=True)
-        return self.car.with_points(self.axle, {name: point + move for (name, point), move in at})  # type: ignore[arg-type]
+        points = {name: point + move for (name, point), move in at}
+        return self.car.with_points(self.axle, points, self.side)  # type: ignore[arg-type]
 
     def on_rig(self, x: Array) -> "OnRig":
         """Return the moved axle on the rig; the search asks for the derivatives where it asked for the curves."""
         if self._latest is None or not np.array_equal(self._latest[0], x):
-            self._latest = x.copy(), OnRig(self.moved(x), self.axle, self.motion, self.values, tuple(self.start))
+            moved, names = self.moved(x), tuple(self.start)
+            self._latest = x.copy(), OnRig(moved, self.axle, self.motion, self.values, names, self.side)
         return self._latest[1]
 
     def residual(self, x: Array) -> Array:
@@ -200,12 +231,13 @@ class Search:
 
 
 def checked_wishes(
-    car: "Car", axle: str, targets: Mapping[str, Numbers], points: Mapping[str, Numbers], count: int
+    car: "Car", axle: str, side: str, targets: Mapping[str, Numbers], points: Mapping[str, Numbers], count: int
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return targets (count,) and ranges of moves (3,) by name, checked."""
     own = getattr(car.data, axle)
     curves = (*CURVES, *(strut.name for strut in own.struts))
-    for given, known, what in ((targets, curves, "curve of the rig"), (points, own.hard_points, "hard point")):
+    there = points_of(car, axle, side)
+    for given, known, what in ((targets, curves, "curve of the rig"), (points, there, "hard point")):
         if not given:
             raise ModelError(f"fit_hard_points: no {what} is given; it must be one at least")
         for name in given:
@@ -222,9 +254,11 @@ def checked_wishes(
     return wanted, ranges
 
 
-def distances(car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the curves of the left wheel less their targets."""
-    return OnRig(car, axle, motion, values, ()).distances(targets)
+def distances(
+    car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array], side: str = "left"
+) -> dict[str, Array]:
+    """Return the curves of the wheel of a side less their targets."""
+    return OnRig(car, axle, motion, values, (), side).distances(targets)
 
 
 class OnRig:
@@ -242,24 +276,28 @@ class OnRig:
         Values (k,) of the motion.
     points : tuple[str, ...]
         Hard points that move.
+    side : str, default "left"
+        Side of the curves and the points: "left" or "right".
     """
 
-    def __init__(self, car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...]) -> None:
-        self.joints = CurveSlopes(car, axle, points)
+    def __init__(
+        self, car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...], side: str = "left"
+    ) -> None:
+        self.joints = CurveSlopes(car, axle, points, side[0])
         names = [f"{body}.{what}" for body in self.joints.bodies for what in ("position", "orientation")]
         names = [*channels(car, axle), *names]
         self.halves = [half_run(car, axle, motion, sign, values, 0.0, names) for sign in (-1.0, 1.0)]
-        self.curves = curves_of(car, axle, "l", motion, self.halves, self.joints.down)
+        self.curves = curves_of(car, axle, side[0], motion, self.halves, self.joints.down)
 
     def distances(self, targets: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the curves of the left wheel less their targets (k,)."""
+        """Return the curves of the wheel less their targets (k,)."""
         return {
             name: (self.curves.lengths[name] if name in self.curves.lengths else getattr(self.curves, name)) - target
             for name, target in targets.items()
         }
 
     def slopes(self) -> dict[str, Array]:
-        """Return the derivatives (k, 3 p) of all curves of the left wheel by p hard points, in their order."""
+        """Return the derivatives (k, 3 p) of all curves of the wheel by p hard points, in their order."""
         found: dict[str, list[Array]] = {}
         for half in self.halves:
             poses = {
@@ -273,7 +311,7 @@ class OnRig:
 
 
 class CurveSlopes(AxleJoints):
-    """Joints of an axle, and the slopes of the curves of its left wheel by hard points.
+    """Joints of an axle, and the slopes of the curves of the wheel of one side by hard points.
 
     Parameters
     ----------
@@ -283,15 +321,18 @@ class CurveSlopes(AxleJoints):
         Axle: "front" or "rear".
     points : tuple[str, ...]
         Hard points that move.
+    side : {'l', 'r'}, default 'l'
+        Left or right side.
     """
 
-    def __init__(self, car: "Car", axle: str, points: tuple[str, ...]) -> None:
-        super().__init__(car, axle, points)
-        self.spin = car.spin_axis(self.corner)
+    def __init__(self, car: "Car", axle: str, points: tuple[str, ...], side: str = "l") -> None:
+        super().__init__(car, axle, points, side)
+        self.spin, struts = car.spin_axis(self.corner), self.axle.side(self.corner).struts
+        self.struts = [one.mirrored() if side == "r" else one for one in struts]
         self.down = np.array([0.0, 0.0, -car.tyres[self.corner].free_radius])
 
     def slopes(self, poses: Poses) -> dict[str, Array]:
-        """Return the derivatives (3 p,) of the curves of the left wheel at a pose."""
+        """Return the derivatives (3 p,) of the curves of the wheel at a pose."""
         twists, (_, T, P), carrier = self.twists(poses), self.wheel_centre(self.corner, poses), self.axle.wheel_carrier
         moved = T @ twists + P
         n = self.axis(self.corner, carrier, self.spin, poses)
@@ -301,7 +342,7 @@ class CurveSlopes(AxleJoints):
         contact = moved + lowest_point(many, dn.T, self.down)[1].T
         found = {"x": moved[0], "y": moved[1], "contact_x": contact[0], "contact_y": contact[1]}
         found |= {"toe": (n[0] * dn[1] - n[1] * dn[0]) / flat, "camber": dn[2] / np.sqrt(flat)}
-        for strut in self.axle.struts:
+        for strut in self.struts:
             (xa, Ta, Pa), (xb, Tb, Pb) = (
                 self.end(self.corner, part, self.frame + point, poses, f"{strut.name}.{end}")
                 for part, point, end in ((strut.a, strut.point_a, "a"), (strut.b, strut.point_b, "b"))

@@ -494,12 +494,77 @@ def test_a_right_side_in_a_file(tmp_path):
     assert car.data.front.right_hard_points["tie_rod.a"] == pytest.approx((x, -y, z))
     for wrong, words in (
         ({"points": {"tie_rods.a": [x, -y, z]}}, "did you mean 'tie_rod.a'"),
-        ({"spring": 1}, "points"),
+        ({"spring": 1}, "no field of .*right.* named 'spring'"),
+        ({}, "field 'points' is missing"),
+        ({"anti_roll_bar": {}}, "anti_roll_bar belongs to both sides; give it outside of right"),
+        ({"force_elements": [{"name": "springs"}]}, "did you mean 'spring'"),
+        ({"force_elements": {"name": "spring"}}, "it must be a list of those that differ"),
     ):
         axle["right"] = wrong
         path.write_text(json.dumps(sedan), encoding="utf-8")
         with pytest.raises(ModelError, match=words):
             read(path, variant="from_models")
+
+
+def test_parts_and_springs_of_a_right_side_in_a_file(tmp_path):
+    """A right side of a file has parts, springs and arguments of a template of its own, as a pair of axles has."""
+    sedan, path = json.loads(data_path("sedan").read_text(encoding="utf-8")), tmp_path / "uneven.json"
+    x, y, z = MOVED
+    axle = sedan["variants"]["from_models"]["axles"][0]
+    left = {one["name"]: one for one in axle["force_elements"]}["spring"]["stiffness"]
+    axle["right"] = {
+        "force_elements": [{"name": "spring", "stiffness": 1.1 * left}],
+        "bodies": [{"name": "upright", "mass": 40.0}],
+        "points": {"tie_rod.a": [x, -y, z]},
+    }
+    path.write_text(json.dumps(sedan), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"total_mass is .* follows from other fields"):  # the right upright counts
+        read_data(path, "from_models")
+    upright = next(one for one in axle["bodies"] if one["name"] == "upright")
+    sedan["variants"]["from_models"]["total_mass"] += 40.0 - upright["mass"]
+    path.write_text(json.dumps(sedan), encoding="utf-8")
+    found, plain = (read_data(one, "from_models").front for one in (path, "sedan"))
+    other = plain.with_points({"tie_rod.a": (x, -y, z)}, side="right").right
+    k = [one.name for one in plain.parts].index("upright")
+    assert [strut.law.stiffness for strut in found.right.struts if strut.name == "spring"] == [1.1 * left]
+    assert [strut.law.stiffness for strut in found.struts if strut.name == "spring"] == [left]
+    assert (found.right.parts[k].mass, found.parts[k].mass) == (40.0, plain.parts[k].mass)
+    for name, point in other.hard_points.items():
+        assert np.array_equal(found.right.hard_points[name], point)
+    car = read(path, variant="from_models", impossible_inertia="nearest")
+    pair = Car(car.data, car.tyres, front=(plain, found.right), impossible_inertia="nearest")
+    loads = [one.rest().wheel_loads for one in (car, pair)]
+    assert loads[0] == loads[1]
+    assert loads[0]["fr"] != pytest.approx(loads[0]["fl"], abs=5.0)
+
+
+def test_a_right_side_of_a_template_in_a_file(tmp_path):
+    """Toe and damper of the right side of a twist beam; what both sides have together is refused."""
+    sedan, path = json.loads(data_path("sedan").read_text(encoding="utf-8")), tmp_path / "beam.json"
+    given = {
+        "name": "rear", "template": "TwistBeam", "wheel_centre": [-1.388, 0.76, 0.125],
+        "hinge_outer": [-0.95, 0.65, 0.17], "hinge_inner": [-0.95, 0.4, 0.17], "torsion_stiffness": 6000,
+        "strut_chassis": [-1.3, 0.55, 0.5], "strut_axle": [-1.3, 0.55, 0.05],
+        "spring": {"free_length": 0.55, "stiffness": 90000}, "damper": {"damping": 4000},
+    }  # fmt: skip
+    variant = sedan["variants"]["from_models"]
+    variant["axles"][1] = given
+    for name in ("total_mass", "design", "rotating_assembly"):
+        del variant[name]
+    given["right"] = {"toe": 0.01, "damper": {"damping": 5000}}
+    path.write_text(json.dumps(sedan), encoding="utf-8")
+    axle = read_data(path, "from_models").rear
+    assert axle.right.spin_axis[0] == pytest.approx(-np.sin(0.01))
+    assert axle.spin_axis[0] == 0.0
+    assert [one.law.damping for one in (axle.struts[1], axle.right.struts[1])] == [4000.0, 5000.0]
+    for wrong, words in (
+        ({"torsion_stiffness": 5000}, "torsion_stiffness belongs to both sides"),
+        ({"tow": 0.01}, "did you mean 'toe'"),
+    ):
+        given["right"] = wrong
+        path.write_text(json.dumps(sedan), encoding="utf-8")
+        with pytest.raises(rtmbs.RtmbsError, match=words):
+            read_data(path, "from_models")
 
 
 def test_refusals_of_a_right_side():
