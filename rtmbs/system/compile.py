@@ -237,7 +237,9 @@ def write_draft(
 def with_limits(model: ModelDescription, info: ForceInfo) -> ForceInfo:
     """Return the data of a law with its limits; ModelError for a pair of them out of order."""
     law = model.forces[info.name].law
-    function = getattr(law, "function", None)
+    if not isinstance(law, Law):
+        return info
+    function = law.function
     ordered = getattr(function, "ordered_inputs", ())
     for low, high in ordered:
         sides = ((low, -np.inf), (high, np.inf))
