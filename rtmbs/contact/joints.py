@@ -222,6 +222,12 @@ class Stop:
     lower: float | None
     upper: float | None
     normal: NormalForce
+    ordered_inputs: ClassVar[tuple[tuple[str, str], ...]] = (("lower", "upper"),)
+
+    def depth(self, z: Any, parameters: Mapping[str, float]) -> float:
+        """Return how far the coordinate is beyond its limit [m or rad]."""
+        below = parameters["lower"] - z[0] if self.lower is not None else 0.0
+        return float(max(below, z[0] - parameters["upper"] if self.upper is not None else 0.0, 0.0))
 
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
         """Return the force or torque along the coordinate [N or N m]."""
@@ -266,6 +272,10 @@ class Backlash:
     ratio: float
     normal: NormalForce
     nonnegative_inputs: ClassVar[tuple[str, ...]] = ("play",)
+
+    def depth(self, z: Any, parameters: Mapping[str, float]) -> float:
+        """Return how far the teeth are beyond their play [m or rad]."""
+        return float(max(abs(z[0] + self.ratio * z[1]) - 0.5 * parameters["play"], 0.0))
 
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
         """Return the forces along both coordinates (2,) [N or N m]."""

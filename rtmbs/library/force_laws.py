@@ -189,6 +189,9 @@ def stops(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:
     return force
 
 
+vars(stops)["ordered_inputs"] = (("lower", "upper"),)
+
+
 def coulomb_friction(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:
     """On one ``joint``: dry friction against the rate, -force tanh(zd / smoothing). It creeps instead of sticking.
 

@@ -79,6 +79,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     _numbers: dict[str, slice]  # inputs of one number that the user may set
     _held: dict[str, int]  # slots of those that hold and may have any sign
     _nonnegative: set[int]  # slots of numbers that must be zero or more, such as coefficients of friction
+    _ordered: dict[int, tuple[str, str]]  # slots of numbers that must be below another, or above it, with both names
     _places: dict[str, slice]  # inputs that were set, which the user may set
 
     def __init__(self, system: System, store: InputStore) -> None:
@@ -90,11 +91,15 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         self._driven = driver_slots(system)
         self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
-        self._nonnegative = set()
+        self._nonnegative, self._ordered = set(), {}
         for info in system.forces.values():
             for word in info.nonnegative:
                 if (name := f"{info.name}.{word}") in system.inputs:
                     self._nonnegative.add(system.inputs[name].start)
+            for pair in info.ordered:
+                low, high = (f"{info.name}.{word}" for word in pair)
+                if low in system.inputs and high in system.inputs:
+                    self._ordered |= {system.inputs[name].start: (low, high) for name in (low, high)}
         for name in system.contact_sets:
             if (word := f"{name}.friction") in system.inputs:
                 self._nonnegative.add(system.inputs[word].start)
@@ -107,7 +112,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
 
     def _let_ramp(self, ramped: set[int]) -> None:
         """Let inputs with these first slots be ramped, and no others."""
-        self._ramped, bound = ramped, ramped | self._nonnegative
+        self._ramped, bound = ramped, ramped | self._nonnegative | self._ordered.keys()
         self._held = {name: place.start for name, place in self._numbers.items() if place.start not in bound}
 
     def ramp(self, *names: str) -> None:
@@ -182,6 +187,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
                 slot = self._numbers[name].start
                 if value < 0.0 and slot in self._nonnegative:
                     raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
+                if slot in self._ordered:
+                    self._check_order(name, slot, value)
                 if slot in self._ramped:
                     self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
                 else:
@@ -201,6 +208,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
         if place.start in self._nonnegative and np.min(numbers) < 0.0:
             raise InputError(f"input {name!r} is {shown(value)}; it must be zero or more")
+        if place.start in self._ordered:
+            self._check_order(name, place.start, float(numbers[0]))
         if place.start in self._constraining:
             check_closed_by(name, self._store, place, numbers)
         if place.start in self._driven:
@@ -209,6 +218,17 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             self._store.ramp_inputs({place.start: (place, numbers)})
         else:
             self._store.write_input(place, numbers)
+
+    def _check_order(self, name: str, slot: int, value: float) -> None:
+        """Refuse a limit that would not leave its lower one below its upper one: InputError."""
+        low, high = self._ordered[slot]
+        other = float(np.ravel(self[high if name == low else low])[0])
+        if (value >= other) if name == low else (value <= other):
+            below, above = (value, other) if name == low else (other, value)
+            raise InputError(
+                f"input {low!r} would be {below:g} and {high!r} {above:g}; {low.rpartition('.')[2]} must be below "
+                f"{high.rpartition('.')[2]}, so set {(high if name == low else low)!r} first to move both"
+            )
 
     def ramp_to(self, values: Mapping[str, float]) -> None:
         """Set several ramped inputs of one number each for the end of the next step, at the time of one.
@@ -221,7 +241,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         for name, value in values.items():
             place = self._numbers.get(name)
             quick = place is not None and place.start in self._ramped and isinstance(value, float) and isfinite(value)
-            if place is None or not quick or (value < 0.0 and place.start in self._nonnegative):
+            bound = place is not None and (place.start in self._nonnegative or place.start in self._ordered)
+            if place is None or not quick or bound:
                 self[name] = value  # which refuses it, or has another effect
             else:
                 ends[place.start] = place, np.array([value])

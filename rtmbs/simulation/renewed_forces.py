@@ -27,7 +27,7 @@ from rtmbs.results.samples import Evaluation, one_sample
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.system import System
-from rtmbs.system.tables import GRAVITY_SLOT
+from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 
 Array = NDArray[np.float64]
 AGREES = 1e-9  # of the largest load: what the load of a step and its reaction may differ by
@@ -174,17 +174,26 @@ def warn_of_overlaps(sim: Any) -> None:
     where they do move.
     """
     system, state, worst, most, depth = sim.system, sim._store.present(), "", 0.0, 0.0
-    resampled = None
+    resampled, unit, what = None, "m deep", "contact"
     for info in system.forces.values():
+        if info.stop is not None:
+            places = {key: f"{info.name}.{key}" for key in ("lower", "upper", "play")}
+            given = {key: state.u[system.inputs[name].start] for key, name in places.items() if name in system.inputs}
+            deep = info.stop.depth(state.z[list(info.dofs)], given)
+            energy = spring_energy(info.stop.normal, deep)
+            if energy > most:
+                turns = sim.equations.tables.dofs.kind[info.dofs[0]] == REVOLUTE
+                worst, most, depth, what = info.name, energy, deep, type(info.stop).__name__.lower()
+                unit = f"{'rad' if turns else 'm'} beyond its {'play' if what == 'backlash' else 'limit'}"
+            continue
         if not info.contact:
             continue
         if resampled is None:
             resampled = Evaluation(system, sim.equations.tables, one_sample(state))
         deep = -float(touch_motion(resampled, info).gap[0])
-        normal = info.contact.normal
-        energy = deep * float(normal(deep, 0.0)) / (normal.exponent + 1.0) if deep > 0.0 else 0.0
+        energy = spring_energy(info.contact.normal, deep)
         if energy > most:
-            worst, most, depth = info.name, energy, deep
+            worst, most, depth, unit, what = info.name, energy, deep, "m deep", "contact"
     for g, name in enumerate(system.contact_sets):
         from rtmbs.simulation.contact_pairs import touching_at
 
@@ -192,7 +201,7 @@ def warn_of_overlaps(sim: Any) -> None:
         stiffness, exponent = sim.equations.tables.sets.law[g, :2].tolist()
         energy = stiffness * deep ** (exponent + 1.0) / (exponent + 1.0)
         if energy > most:
-            worst, most, depth = name, energy, deep
+            worst, most, depth, unit, what = name, energy, deep, "m deep", "contact"
     if not worst:
         return
     mass = sum(info.mass for info in system.bodies.values())
@@ -200,6 +209,11 @@ def warn_of_overlaps(sim: Any) -> None:
     harmless = mass * max(gravity * system.length, 0.5 * system.length**2)
     if most > harmless and np.abs(state.zdd).max(initial=0.0) > MOVES:
         warn(
-            f"contact {worst!r} begins {depth:.3g} m deep, with {most:.3g} J in its spring: it throws the bodies apart;"
+            f"{what} {worst!r} begins {depth:.3g} {unit}, with {most:.3g} J in its spring: it throws the bodies apart;"
             " let them start apart, or nearer to rest"
         )
+
+
+def spring_energy(normal: Any, depth: float) -> float:
+    """Return the energy of the spring of a contact [J]."""
+    return depth * float(normal(depth, 0.0)) / (normal.exponent + 1.0) if depth > 0.0 else 0.0

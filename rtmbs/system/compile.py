@@ -228,9 +228,26 @@ def write_draft(
             sets=sets,
         )
     )
-    rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
+    rows = describe_rows(closures, driver_rows)
+    infos = forces.infos | {name: with_limits(model, info) for name, info in laws.infos.items()}
     may_bend = laws.may_bend or len(sets.dof) > 0 or any(has_switches(one.tape) for one in conditions)
     return Draft(topology, layout, closures, rows, slots, tables, lu, laws, infos, may_bend)
+
+
+def with_limits(model: ModelDescription, info: ForceInfo) -> ForceInfo:
+    """Return the data of a law with its limits; ModelError for a pair of them out of order."""
+    law = model.forces[info.name].law
+    if not isinstance(law, Law):
+        return info
+    function = law.function
+    ordered = getattr(function, "ordered_inputs", ())
+    for low, high in ordered:
+        sides = ((low, -np.inf), (high, np.inf))
+        below, above = (float(np.ravel(law.parameters.get(key, side))[0]) for key, side in sides)
+        if below >= above:
+            sizes = f"{low} is {below:g} and {high} {above:g}"
+            raise ModelError(f"force {info.name!r}: {sizes}; {low} must be below {high}")
+    return info._replace(ordered=ordered, stop=function if callable(getattr(function, "depth", None)) else None)
 
 
 def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_pointer: Integers) -> None:

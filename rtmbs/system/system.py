@@ -103,6 +103,8 @@ class ForceInfo(NamedTuple):
     connector: int = -1  # of a force between two frames
     contact: Any = None  # law of two shapes, with ``touch``
     nonnegative: tuple[str, ...] = ()  # inputs of a law that must be zero or more
+    ordered: tuple[tuple[str, str], ...] = ()  # pairs of its inputs, of which the first must be below the second
+    stop: Any = None  # law on joints that holds coordinates within limits, with ``depth``
 
 
 class LawStateInfo(NamedTuple):

@@ -46,3 +46,54 @@ def test_a_damped_stop_loses_energy_and_never_pulls():
     assert np.all(force[place >= 0.1] <= 0.0)
     assert np.all(force[place <= -0.2] >= 0.0)
     assert 0.01 < abs(result["rail.rate"][-1]) < 0.9
+
+
+def swinging(angle=0.0, **given):
+    m = rtmbs.Model("arm")
+    m.add_body("arm", mass=1.0, inertia=(1.0, 1.0, 1.0), position=(0, 0, -1.0))
+    m.add_joint("hinge", rtmbs.Revolute((0, 1, 0)), m.ground, "arm")
+    m.add_stop("stop", "hinge", **given or {"lower": -0.5, "upper": 0.5}, stiffness=1e5)
+    m.set_initial("hinge", angle)
+    return m
+
+
+def test_limits_out_of_order_are_refused_and_name_the_one_to_set_first():
+    """Both ends had pushed at once, and nothing told it."""
+    sim = rtmbs.Simulation(swinging().compile(), h=1e-3)
+    refused = (
+        ("lower", 0.6, r"'stop.lower' would be 0.6 and 'stop.upper' 0.5; .*set 'stop.upper' first"),
+        ("lower", 0.5, "lower must be below upper"),
+        ("upper", np.array([-0.7]), r"'stop.lower' would be -0.5 and 'stop.upper' -0.7; .*set 'stop.lower' first"),
+    )
+    for ramped in (False, True):
+        if ramped:
+            sim.inputs.ramp("stop.lower", "stop.upper")
+        for word, value, said in refused:
+            with pytest.raises(rtmbs.errors.InputError, match=said):
+                sim.inputs[f"stop.{word}"] = value
+            with pytest.raises(rtmbs.errors.InputError, match="must be below"):
+                sim.inputs.ramp_to({f"stop.{word}": float(np.ravel(value)[0])})
+    assert (sim.inputs["stop.lower"], sim.inputs["stop.upper"]) == (-0.5, 0.5)
+    sim.inputs.hold("stop.lower", "stop.upper")
+    sim.inputs["stop.upper"] = 1.0
+    sim.inputs["stop.lower"] = 0.6
+    assert (sim.inputs["stop.lower"], sim.inputs["stop.upper"]) == (0.6, 1.0)
+
+
+def test_a_law_of_the_library_with_its_limits_out_of_order_is_refused():
+    m = rtmbs.Model("arm")
+    m.add_body("arm", mass=1.0, inertia=(1.0, 1.0, 1.0), position=(0, 0, -1.0))
+    m.add_joint("hinge", rtmbs.Revolute((0, 1, 0)), m.ground, "arm")
+    numbers = {"lower": 0.5, "upper": -0.5, "stiffness": 1e3, "exponent": 2.0, "damping": 1.0}
+    m.add_force("ends", stops, joint="hinge", parameters=numbers)
+    with pytest.raises(rtmbs.errors.ModelError, match=r"'ends': lower is 0\.5 and upper -0\.5; lower must be below"):
+        m.compile()
+
+
+@pytest.mark.parametrize(("angle", "upper", "told"), [(0.8, 0.5, True), (0.5001, 0.5, False), (0.8, 0.9, False)])
+def test_a_coordinate_that_begins_beyond_its_stop_is_told(angle, upper, told, recwarn):
+    """The stop threw it back with no word, as it does with overlapping bodies."""
+    rtmbs.Simulation(swinging(angle, lower=-0.5, upper=upper).compile(), h=1e-3)
+    words = [str(one.message) for one in recwarn if "begins" in str(one.message)]
+    assert len(words) == told
+    assert not told or "stop 'stop' begins 0.3 rad beyond its limit" in words[0]
