@@ -561,6 +561,7 @@ BOUNDED = {
     "batch/batch.py: _advance": "every turn takes a step of a copy, ends one, or solves for its accelerations once",
     "batch/batch.py: read": "every turn reads one copy at least, and copies are finite",
     "viewer/web/live.py: first_frame": "every turn sleeps, and ends with the session or after a minute",
+    "dae/newton.py: may_bend": "every turn goes one wrapper in, to the system that it wraps",
     "dae/solve_ivp.py: step_dop853": "every turn shortens the step by a tenth, down to ten spacings of t",
     "formats/assembly.py: free_name": "every turn doubles a number or halves a range, and names are finite",
     "formats/assembly.py: place_neighbours": "every turn takes a link from a queue that each enters once",

@@ -1,6 +1,8 @@
 """Pauses of the garbage collector, which several parts and threads of a process ask for at the same time."""
 
 import gc
+import sys
+from collections.abc import Callable
 from threading import RLock
 from typing import Self
 
@@ -38,8 +40,9 @@ class CollectorRest:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def __del__(self) -> None:
-        self.end()
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not finalizing():  # else names of this module may be gone
+            self.end()
 
 
 def keep_resting() -> None:

@@ -106,7 +106,8 @@ def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
             for i in range(len(ws.dz)):
                 ws.dz[i] += q4 * ws.way[i]
         going = answers_go_on(answers, first, settings.typical, begun, ws)
-        if going != GO_ON:
+        whole = differs and answers == 2  # this one answers the rest of the step before too, so its size tells nothing
+        if going != GO_ON and not whole:
             return going == ENOUGH
         if differs and answers == 1:
             leave_all_over(tables, alpha, q4, u, begun, ws)
