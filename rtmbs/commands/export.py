@@ -1,17 +1,21 @@
 """``rtmbs export`` and ``rtmbs bridge``: a mechanism in other programs: an FMU, C, UDP or shared memory.
 
-The mechanism is that of a Python file or of the library. The bridge is for hosts that cannot load a library.
+The mechanism is that of a Python file, a model file, a robot's file or the library. The bridge is for hosts that cannot
+load a library.
 """
 
+import argparse
 import json
 import runpy
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, add_reading, count, is_robot_file, positive, robot_model
+from rtmbs.commands.arguments import Parser, add_reading, count, is_robot_file, option_parser, positive, robot_model
 from rtmbs.errors import InputError
 
 STEP = 1e-3  # [s]
+MODEL = """a Python file with a Model `model` or a System `system`, a model file (.mks), a robot's file, or a library
+mechanism with its options"""
 
 
 def export_command(words: list[str]) -> int:
@@ -19,10 +23,7 @@ def export_command(words: list[str]) -> int:
     from rtmbs.export.packages import HOST, KINDS, export_fmu, export_library
     from rtmbs.jit.native_code import TARGETS
 
-    parser = Parser(prog="rtmbs export", description=export_command.__doc__)
-    parser.add_argument(
-        "model", help="a Python file with a Model `model` or a System `system`, a robot's file, or a library mechanism"
-    )
+    parser = model_parser("rtmbs export", str(export_command.__doc__), words)
     parser.add_argument("--out", required=True, help="the FMU, such as car.fmu, or the folder of the native library")
     parser.add_argument(
         "--fmi", type=int, choices=(2, 3), help="version of FMI; without it a native library is written"
@@ -31,20 +32,20 @@ def export_command(words: list[str]) -> int:
     parser.add_argument("--inputs", default="", help="inputs by name, separated by commas")
     parser.add_argument("--outputs", default="", help="channels by name, separated by commas")
     parser.add_argument("--h", type=positive, default=STEP, help=f"step [s], {STEP} by default")
-    parser.add_argument("--target", default=HOST, help=f"processor and system: {', '.join(TARGETS)}")
-    add_reading(parser)
+    known = f"processor and system, {HOST} by default; of an FMU repeated for several: {', '.join(TARGETS)}"
+    parser.add_argument("--target", action="append", metavar="TARGET", help=known)
     options = parser.read(words)
     given: dict[str, Any] = {
         "inputs": names(options.inputs), "outputs": names(options.outputs), "h": options.h,
     }  # fmt: skip
-    if is_robot_file(options.model):
-        system = robot_model(options.model, options, meshes=False).compile()
-    else:
-        system = system_in(options.model)
+    targets = options.target or [HOST]
+    if options.fmi is None and len(targets) > 1:
+        raise InputError(f"--target is given {len(targets)} times; a native library has one, write a folder for each")
+    system = system_of(options)
     if options.fmi is None:
-        export_library(system, options.out, target=options.target, **given)
+        export_library(system, options.out, target=targets[0], **given)
     else:
-        export_fmu(system, options.out, fmi=options.fmi, targets=[options.target], kind=options.kind, **given)
+        export_fmu(system, options.out, fmi=options.fmi, targets=targets, kind=options.kind, **given)
     print(options.out)
     return 0
 
@@ -54,19 +55,45 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def system_in(target: str) -> Any:
-    """Return the System of a Python file or of a library mechanism; InputError for a file without one."""
-    if not target.endswith(".py"):
-        from rtmbs import library
+def model_parser(program: str, description: str, words: list[str]) -> Parser:
+    """Return a parser of a mechanism: with options of its own where it is one of the library, else those of reading."""
+    from rtmbs import library
 
-        return library.build(target).compile()
-    if not Path(target).is_file():
-        raise InputError(f"{target} is no file; give a Python file with a Model `model`")
-    found = runpy.run_path(target)
+    first = words[:1] if words and not words[0].startswith("-") else words
+    name = next((word for word in first if word in library.names()), "")
+    parser = option_parser(program, library.defaults(name) if name else {}, description)
+    parser.add_argument("model", help=MODEL)
+    if not name:
+        add_reading(parser)
+    return parser
+
+
+def system_of(options: argparse.Namespace) -> Any:
+    """Return the System of the file or the library mechanism that the options of ``model_parser`` name."""
+    target, kind = options.model, Path(options.model).suffix.lower()
+    if is_robot_file(target):
+        return robot_model(target, options, meshes=False).compile()
+    if kind == ".mks":
+        from rtmbs.commands.model_runs import simulation
+        from rtmbs.language import read
+
+        return simulation(read(target)).system
+    if kind == ".py":
+        return system_in(target)
+    from rtmbs import library
+
+    return library.build(target, **{name: getattr(options, name) for name in library.defaults(target)}).compile()
+
+
+def system_in(path: str) -> Any:
+    """Return the System of a Python file; InputError for a file without one."""
+    if not Path(path).is_file():
+        raise InputError(f"{path} is no file; give a Python file with a Model `model`")
+    found = runpy.run_path(path)
     if "system" in found:
         return found["system"]
     if "model" not in found:
-        raise InputError(f"{target} has neither a Model `model` nor a System `system`; give one of them this name")
+        raise InputError(f"{path} has neither a Model `model` nor a System `system`; give one of them this name")
     return found["model"].compile()
 
 
@@ -78,8 +105,7 @@ def bridge_command(words: list[str]) -> int:
     from rtmbs.export.bridge import Bridge, SharedMemory, Udp, Way
     from rtmbs.simulation.simulation import Simulation
 
-    parser = Parser(prog="rtmbs bridge", description=bridge_command.__doc__)
-    parser.add_argument("model", help="a Python file with a Model `model` or a System `system`, or a library mechanism")
+    parser = model_parser("rtmbs bridge", str(bridge_command.__doc__), words)
     parser.add_argument("--inputs", required=True, help="inputs by name, separated by commas")
     parser.add_argument("--outputs", required=True, help="channels by name, separated by commas")
     parser.add_argument("--h", type=positive, default=STEP, help=f"step [s], {STEP} by default")
@@ -91,7 +117,7 @@ def bridge_command(words: list[str]) -> int:
     parser.add_argument("--ticks", type=count, help="communication steps to the end; none by default")
     parser.add_argument("--lockstep", action="store_true", help="no clock: a communication step for every packet")
     options = parser.read(words)
-    sim = Simulation(system_in(options.model), h=options.h)
+    sim = Simulation(system_of(options), h=options.h)
     bridge = Bridge(sim, names(options.inputs), names(options.outputs), options.every)
     way: Way = (
         SharedMemory(bridge, options.shared_memory) if options.shared_memory else Udp(bridge, *address(options.udp))

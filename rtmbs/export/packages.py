@@ -425,7 +425,7 @@ def export_fmu(
     outputs : sequence of str, optional
         Channels by name, or components such as ``block.position[x]``.
     h : float, default 1e-3
-        Step [s]. Communication steps are multiples of it.
+        Longest step [s]. A communication step of any length is taken in steps of ``h``, or in equal shorter ones.
     method : Method, optional
         ``PenaltyTrapezoidal()`` unless given.
     targets : sequence of str, optional

@@ -97,7 +97,7 @@ class Workspace(NamedTuple):
     state_search: Array  # (nb, 3) float64: search of each law for its states, see ``semirecursive/law_states.py``
     begin: Array  # (nb, 6) float64: see ``semirecursive/touch_begin.py``
     begin_lanes: Array  # (slots, 8) float64: memory of the program of contacts that begin
-    begin_seat: Array  # (contacts,) int64: lane of each, -1 without one
+    begin_seat: Array  # (contacts,) int64: lane of each, -1 without one; set by ``leave_seats`` first
     begin_used: Array  # (runs,) int64: lanes in use
     begin_share: Array  # float64: share of a step behind the touch, of each state
     begin_state: Array  # (3, .) float64: these bristles, their rates, and state_base of before
@@ -163,7 +163,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         **{f"law_{name}": lane_memory(getattr(laws, name)) for name in ("lanes", "rates")},
         "law_output": np.zeros(len(program.output)),
         "begin_lanes": seat_memory(laws.begins),
-        "begin_seat": np.full(len(laws.begins.kind), -1, np.int64),
+        "begin_seat": np.zeros(len(laws.begins.kind), np.int64),
         "begin_used": np.zeros(len(laws.begins.program.operation), np.int64),
         "law_local": np.zeros((laws_between, 6, 12)),
         "law_entry": np.zeros(len(laws.force_entry)),

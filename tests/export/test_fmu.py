@@ -12,7 +12,9 @@ import pytest
 import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.export import packages
 from rtmbs.library import build
+from tests.commands.test_kinematic_runs import HANGING
 
 fmpy = pytest.importorskip("fmpy")
 from fmpy.fmi2 import FMU2Slave  # noqa: E402
@@ -293,6 +295,42 @@ def called_law(t, kinematics, parameters):
     return -total
 
 
+def test_a_law_that_python_is_asked_for_is_refused_by_name(tmp_path):
+    model = build("pendulum")
+    model.add_force("own", called_law, joint=next(iter(model.joints)))
+    with pytest.warns(rtmbs.RtmbsWarning, match="own"):
+        system = model.compile()
+    with pytest.raises(InputError, match="force 'own': the law could not be recorded"):
+        rtmbs.export_fmu(system, tmp_path / "x.fmu")
+
+
+def test_without_a_compiler_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(packages.shutil, "which", lambda name: None)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"no C compiler for x86_64_v2-linux was found.*rtmbs\[export\]"):
+        packages.linker("x86_64_v2-linux")
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_several_targets_are_in_one_archive(monkeypatch, tmp_path, fmi):
+    monkeypatch.setattr(packages, "native_library", lambda instance, target: Path(__file__))  # the layout is looked at
+    path = tmp_path / "all.fmu"
+    words = ["export", "fourbar", "--ny", "2", "--nz", "3", "--fmi", str(fmi), "--outputs", "energy.total"]
+    words += [word for one in ("x86_64_v2-linux", "aarch64-linux", "x86_64-windows") for word in ("--target", one)]
+    assert main([*words, "--out", str(path)]) == 0
+    names = {Path(name).parent.name for name in zipfile.ZipFile(path).namelist() if name.startswith("binaries/")}
+    assert names == (
+        {"linux64", "aarch64-linux", "win64"}
+        if fmi == 2
+        else {
+            "x86_64-linux",
+            "aarch64-linux",
+            "x86_64-windows",
+        }
+    )
+    assert main([*words[:6], *words[-4:], "--out", str(tmp_path / "folder")]) == 2  # a native library has one
+
+
 def test_bad_input_is_one_sentence(system, tmp_path):
     path = tmp_path / "x.fmu"
     with pytest.raises(UnknownNameError, match=r"slider\.position"):
@@ -336,5 +374,14 @@ def test_the_command_writes_an_fmu(tmp_path, capsys):
     assert main([*words, "--h", "1e-3", "--out", str(path)]) == 0
     assert capsys.readouterr().out.strip() == str(path)
     assert validate_fmu(str(path)) == []
+    path, file = tmp_path / "file.fmu", tmp_path / "hanging.mks"
+    file.write_text(HANGING.replace("KIND", "DYNAMIC ANALYSIS"))
+    words = ["export", str(file), "--fmi", "2", "--outputs", "energy.total"]
+    assert main([*words, "--out", str(path)]) == 0
+    assert validate_fmu(str(path)) == []
+    capsys.readouterr()
+    with pytest.raises(SystemExit):  # no option of this mechanism
+        main(["export", "slider_crank", "--ny", "2", "--out", str(path)])
+    assert "--ny" in capsys.readouterr().err
     assert main(["export", "slider_crank", "--outputs", "energy.totl", "--out", str(path)]) != 0
     assert "energy.total" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import rtmbs
 import rtmbs.export
 from bench.native_bytes import MECHANISMS, H, equal_steps, state_bytes
 from bench.native_host import HEAD, Mechanism
+from rtmbs import contact
 from rtmbs.export.packages import exported
 from rtmbs.library import build
 from tests.nonholonomic import MOTIONS
@@ -54,6 +55,40 @@ def test_wheels_and_blades_step_with_the_bytes_of_a_simulation(load, motion):
     sim = rtmbs.Simulation(MOTIONS[motion]().model.compile(), h=1e-3)
     it = load(sim)
     assert run_both(sim, it, 100) == -1
+
+
+def hopping_ball():
+    """A ball that hops along a rough plane, on a hinge with a stop."""
+    m = rtmbs.Model("hop", gravity=(0, 0, -9.81))
+    m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.11), shape=rtmbs.Sphere(0.1))
+    m.add_joint("free", rtmbs.Floating(), "ground", "ball", point=(0, 0, 0.11))
+    m.set_initial("free", rate=(0.5, 0.2, 0, 0, 0, 0))
+    m.add_contact("floor", ("ground", contact.Plane()), "ball", stiffness=1e4, exponent=1.0, friction=0.4)
+    m.add_body("flap", mass=0.2, inertia=(1e-3, 1e-3, 1e-3), center_of_mass=(0.1, 0, 0))
+    m.add_joint("hinge", rtmbs.Revolute((0, 1, 0)), "ball", "flap", point=(0, 0, 0.11))
+    m.add_stop("stop", "hinge", lower=-0.5, upper=0.05, stiffness=50.0, dissipation=0.5)
+    return m
+
+
+def test_contacts_and_stops_step_with_the_bytes_of_a_simulation(load):
+    sim = rtmbs.Simulation(hopping_ball().compile(), h=1e-3)
+    assert run_both(sim, load(sim), 300) == -1
+    result = rtmbs.Simulation(hopping_ball().compile(), h=1e-3).run(0.3)
+    assert result["floor.penetration"].max() > 0.0 == result["floor.penetration"].min()  # it comes and goes
+    assert result["hinge.angle"].max() > 0.05
+
+
+@pytest.mark.parametrize("name", ["pin", "end", "heap"])
+def test_contacts_that_a_library_does_not_renew_are_refused_by_name(name):
+    m = hopping_ball()
+    if name == "pin":
+        m.add_friction(name, joint="hinge", coefficient=0.1, radius=0.01)
+    elif name == "end":
+        m.add_rigid_stop(name, "hinge", lower=-1.0, restitution=0.0)
+    else:
+        m.add_contacts(name, [("ground", contact.Plane()), "ball"], stiffness=1e4)
+    with pytest.raises(rtmbs.errors.InputError, match=f"'{name}'"):
+        exported(m.compile(), (), (), 1e-3, None)
 
 
 def test_many_steps_in_one_call_are_single_steps(load):
