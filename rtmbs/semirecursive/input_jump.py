@@ -10,8 +10,8 @@ solves instead.
 
 A step needs less: it begins with the accelerations before the change, and its first Newton matrix answers the forces
 that the change leaves over, ``answer_jump``. Where nothing but forces read the changed inputs, these are the difference
-of two sums of forces at first. What the step before left over is answered too where two answers are not enough: the end
-of a step moves the rates by the local error of the rule, which stiff dampers feel.
+of two sums of forces at first. What the step before left over comes along with what the first answer leaves. It must be
+answered too: the end of a step moves the rates by the local error of the rule, which dampers and turning bodies feel.
 """
 
 from collections.abc import Callable
@@ -85,8 +85,7 @@ def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
     A stiff damper has E of one or more, and s near one: then accelerations are to be solved for. ws.dz goes by the
     first x, which is N^-1 M of all. Loops are those of N.
 
-    Where nothing but forces change, the first r is Q(known) - Q(u). Where two answers are not enough, the third r
-    holds all that is left.
+    Where nothing but forces change, the first r is Q(known) - Q(u), and the second holds all that is left.
     """
     q4 = 0.25 * settings.h * settings.h
     differs = only_forces_change(tables, u, known)
@@ -106,10 +105,9 @@ def answer_jump(tables, lu, work, settings, alpha, u, known, begun, ws):
             for i in range(len(ws.dz)):
                 ws.dz[i] += q4 * ws.way[i]
         going = answers_go_on(answers, first, settings.typical, begun, ws)
-        whole = differs and answers == 2  # this one answers the rest of the step before too, so its size tells nothing
-        if going != GO_ON and not whole:
+        if going != GO_ON:
             return going == ENOUGH
-        if differs and answers == 1:
+        if differs and answers == 0:
             leave_all_over(tables, alpha, q4, u, begun, ws)
         else:
             leave_over(tables, alpha, q4, ws)
