@@ -18,6 +18,7 @@ import numpy as np
 import rtmbs
 from bench.documents import table
 from bench.native_host import Communicating, Mechanism, opened
+from rtmbs import contact
 from rtmbs.export.instance import checksum
 from rtmbs.export.packages import HOST, Exported, exported, native_library
 from rtmbs.jit.native_code import TARGETS
@@ -59,6 +60,19 @@ def splined_crank() -> Any:
     return model.compile()
 
 
+def hopping_ball() -> rtmbs.Model:
+    """Return a ball that hops along a rough plane, on a hinge with a stop."""
+    m = rtmbs.Model("hop", gravity=(0, 0, -9.81))
+    m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.11), shape=rtmbs.Sphere(0.1))
+    m.add_joint("free", rtmbs.Floating(), "ground", "ball", point=(0, 0, 0.11))
+    m.set_initial("free", rate=(0.5, 0.2, 0, 0, 0, 0))
+    m.add_contact("floor", ("ground", contact.Plane()), "ball", stiffness=1e4, exponent=1.0, friction=0.4)
+    m.add_body("flap", mass=0.2, inertia=(1e-3, 1e-3, 1e-3), center_of_mass=(0.1, 0, 0))
+    m.add_joint("hinge", rtmbs.Revolute((0, 1, 0)), "ball", "flap", point=(0, 0, 0.11))
+    m.add_stop("stop", "hinge", lower=-0.5, upper=0.05, stiffness=50.0, dissipation=0.5)
+    return m
+
+
 class Compared(NamedTuple):
     """A mechanism, and the inputs that are drawn before every step, with the size of their changes."""
 
@@ -75,6 +89,7 @@ MECHANISMS = {
     "driven crank, a spline": Compared(splined_crank),
     "engine mount, a law with a state": Compared(engine_mount, {"gravity": 1.0}),
     "slider-crank, three inputs before every step": Compared(lambda: build("slider_crank").compile(), {"gravity": 1.0}),
+    "hopping ball, a contact with friction and a stop": Compared(lambda: hopping_ball().compile()),
     "car, two torques before every step": Compared(car, {"drive_fl.torque": 400.0, "drive_fr.torque": 400.0}),
 }
 

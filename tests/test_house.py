@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
 LONGEST_FUNCTION = 50  # lines, without its docstring
 LARGEST_FILE = 600  # lines, without docstrings: a class, or one idea
-MOST_FILES = 452  # of the package
+MOST_FILES = 451  # of the package
 MOST_SMALL = 5  # modules that are hardly an idea of their own: see bench.house
 LOOSE = {"__init__", "__main__", "errors", "methods", "state"}
 

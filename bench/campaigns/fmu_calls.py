@@ -5,7 +5,7 @@ from bench.campaigns.mechanism_files import tally_of
 
 
 def run(cases: int, seed: int) -> Tally:
-    """Try ``cases`` sequences of thirty calls on three mechanisms; without a C compiler none is tried."""
+    """Try ``cases`` sequences of thirty calls on four mechanisms; without a C compiler none is tried."""
     return tally_of("fuzz_fmu.c", cases, seed, {1: "calls", 2: "refused calls"})
 
 

@@ -7,21 +7,29 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from bench.embedding import H, host
+from bench.native_bytes import hopping_ball
 from rtmbs.export.packages import HOST, exported
 from rtmbs.library import build
 
-NAMES = ("slider_crank", "driven_fourbar", "top")
 FLAGS = ["-g", "-O1", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 FILES = "fuzz_mechanism.c"
+
+MECHANISMS: dict[str, Callable[[], rtmbs.Model]] = {
+    **{name: partial(build, name) for name in ("slider_crank", "driven_fourbar", "top")},
+    "hopping ball": hopping_ball,
+}
 
 
 def fuzzed(source: str, name: str, count: int, scratch: Path, seed: int) -> subprocess.CompletedProcess[str]:
     """Run ``count`` cases of a C program on the file of a mechanism, and return the ended process."""
-    system = build(name).compile()
+    system = MECHANISMS[name]().compile()
     outputs = ["energy.total", *(f"{body}.position" for body in list(system.bodies)[-1:])]
     found = exported(system, list(system.inputs)[:1], outputs, H, None)
     file = scratch / "mechanism.rtm"
@@ -33,7 +41,7 @@ def fuzzed(source: str, name: str, count: int, scratch: Path, seed: int) -> subp
 
 
 def run(cases: int, seed: int) -> Tally:
-    """Try ``cases`` files of three mechanisms; without a C compiler none is tried."""
+    """Try ``cases`` files of four mechanisms, one with a contact and a stop; without a C compiler none is tried."""
     return tally_of(FILES, cases, seed, {1: "loaded files", 3: "calls"})
 
 
@@ -43,8 +51,8 @@ def tally_of(source: str, cases: int, seed: int, counted: dict[int, str]) -> Tal
     if not shutil.which("cc"):
         return tally
     with tempfile.TemporaryDirectory() as folder:
-        for k, name in enumerate(NAMES):
-            done = fuzzed(source, name, max((cases + k) // len(NAMES), 1), Path(folder), seed + k + 1)
+        for k, name in enumerate(MECHANISMS):
+            done = fuzzed(source, name, max((cases + k) // len(MECHANISMS), 1), Path(folder), seed + k + 1)
             if done.returncode:
                 said = done.stderr.strip().splitlines()[:1] or ["no message"]
                 tally.fail(f"{name}, seed {seed + k + 1}: exit code {done.returncode}, {said[0]}")

@@ -4,7 +4,7 @@
     many = rtmbs.gym.make_vector("cart_pendulum", 256, threads=2)
     own = rtmbs.gym.make(rtmbs.gym.Task(model, actions={"push.force": (-10.0, 10.0)}, channels=[...], reward=...))
 
-Gymnasium is asked for when an environment is made: ``pip install rtmbs[gym]``.
+``make`` and ``make_vector`` need Gymnasium: ``pip install rtmbs[gym]``.
 """
 
 import lazy_loader
@@ -13,5 +13,5 @@ from rtmbs.core.names import lazily
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,
-    lazy_loader.attach(__name__, submod_attrs={"making": ["make", "make_vector"], "task": ["TASKS", "Task"]}),
+    lazy_loader.attach(__name__, submod_attrs={"environments": ["make", "make_vector"], "task": ["TASKS", "Task"]}),
 )

@@ -91,3 +91,32 @@ def test_the_fmu_has_the_numbers_of_a_simulation(car, tmp_path, fmi):
 def test_what_only_python_evaluates_is_refused(car, tmp_path, channel):
     with pytest.raises(rtmbs.errors.InputError, match=rf"channel '{channel}' is evaluated in Python only"):
         rtmbs.export_library(car.compile(), tmp_path / "car", outputs=[channel])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_cvode_integrates_a_car_that_brakes_on_one_side(car, tmp_path, fmi):
+    """Derivatives of model exchange, integrated by fmpy's CVODE, beside steps of a tenth of a millisecond."""
+    fmpy = pytest.importorskip("fmpy")
+    torques = car.drive_inputs(200.0) | {"brake_fl.torque": 300.0, "brake_rl.torque": 200.0}
+    end, outputs = 0.2, ["chassis.position", "chassis.angular_velocity", "hub_rl.rate"]
+    start = rtmbs.Simulation(car.compile(), h=H)
+    path = rtmbs.export_fmu(
+        start, tmp_path / "car.fmu", fmi=fmi, inputs=list(torques), outputs=outputs, kind="model-exchange"
+    )
+    given = np.array([(0.0, *torques.values())], dtype=[("time", "f8"), *((name, "f8") for name in torques)])
+    found = fmpy.simulate_fmu(
+        str(path), stop_time=end, output_interval=0.02, relative_tolerance=1e-9, solver="CVode",
+        fmi_type="ModelExchange", input=given,
+        output=[*(f"chassis.angular_velocity[{axis}]" for axis in "xyz"), "chassis.position[x]", "hub_rl.rate"],
+    )  # fmt: skip
+    sim = rtmbs.Simulation(car.compile(), h=1e-4)
+    for name, value in torques.items():
+        sim.inputs[name] = value
+    sim.run(end)
+    turning = sim["chassis.angular_velocity"]
+    assert abs(turning[2]) > 0.02  # brakes turn the car
+    for axis, value in zip("xyz", turning, strict=True):
+        assert found[f"chassis.angular_velocity[{axis}]"][-1] == pytest.approx(value, abs=1e-6)
+    assert found["chassis.position[x]"][-1] == pytest.approx(sim["chassis.position"][0], abs=1e-6)
+    assert found["hub_rl.rate"][-1] == pytest.approx(sim["hub_rl.rate"], abs=1e-5)

@@ -11,7 +11,7 @@ import pytest
 
 import rtmbs
 import rtmbs.export
-from bench.native_bytes import MECHANISMS, H, equal_steps, state_bytes
+from bench.native_bytes import MECHANISMS, H, equal_steps, hopping_ball, state_bytes
 from bench.native_host import HEAD, Mechanism
 from rtmbs import contact
 from rtmbs.export.packages import exported
@@ -55,19 +55,6 @@ def test_wheels_and_blades_step_with_the_bytes_of_a_simulation(load, motion):
     sim = rtmbs.Simulation(MOTIONS[motion]().model.compile(), h=1e-3)
     it = load(sim)
     assert run_both(sim, it, 100) == -1
-
-
-def hopping_ball():
-    """A ball that hops along a rough plane, on a hinge with a stop."""
-    m = rtmbs.Model("hop", gravity=(0, 0, -9.81))
-    m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.11), shape=rtmbs.Sphere(0.1))
-    m.add_joint("free", rtmbs.Floating(), "ground", "ball", point=(0, 0, 0.11))
-    m.set_initial("free", rate=(0.5, 0.2, 0, 0, 0, 0))
-    m.add_contact("floor", ("ground", contact.Plane()), "ball", stiffness=1e4, exponent=1.0, friction=0.4)
-    m.add_body("flap", mass=0.2, inertia=(1e-3, 1e-3, 1e-3), center_of_mass=(0.1, 0, 0))
-    m.add_joint("hinge", rtmbs.Revolute((0, 1, 0)), "ball", "flap", point=(0, 0, 0.11))
-    m.add_stop("stop", "hinge", lower=-0.5, upper=0.05, stiffness=50.0, dissipation=0.5)
-    return m
 
 
 def test_contacts_and_stops_step_with_the_bytes_of_a_simulation(load):

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.export.packages import ZIG, exported, native_library
+from rtmbs.export.packages import PLATFORMS, ZIG, exported, native_library
 from rtmbs.library import build
 
 pytestmark = pytest.mark.slow  # kernels are compiled for each target
@@ -39,6 +40,9 @@ int main(int count, char **words) {
     char error[256];
     rtmbs_mechanism *it = my_rtmbs_load(words[2], error, sizeof error);
     if (!it) { puts(error); return 4; }
+    my_rtmbs_free(it);
+    it = my_rtmbs_load("m\xc3\xa9" "canisme \xce\xa9.rtm", error, sizeof error); /* UTF-8 */
+    if (!it) { puts(error); return 5; }
     int status = my_rtmbs_step(it, 500);
     for (int k = 0; k < my_rtmbs_output_count(it); k++) printf("%.17g ", my_rtmbs_output_value(it, k));
     printf("\nstatus %d %s\n", status, FIND(library, "fmi3DoStep") && FIND(library, "fmi2DoStep") ? "with FMI" : "");
@@ -78,7 +82,8 @@ def test_libraries_of_other_targets_give_the_numbers_of_this_machine(found, targ
     if (run := runner(target)) is None:
         pytest.skip(f"{RUNNERS[target][0][0]} is not installed, so the library was looked into only")
     (tmp_path / "host.c").write_text(HOST)
-    (tmp_path / "mechanism.rtm").write_bytes(found.file)
+    for name in ("mechanism.rtm", "mécanisme Ω.rtm"):
+        (tmp_path / name).write_bytes(found.file)
     shutil.copyfile(library, tmp_path / library.name)
     header = Path(rtmbs.__file__).parent / "export" / "c"
     program = tmp_path / ("host.exe" if "windows" in target else "host")
@@ -96,3 +101,21 @@ def test_libraries_of_other_targets_give_the_numbers_of_this_machine(found, targ
         sim.step()
     wanted = np.concatenate([np.ravel(sim[name]) for name in OUTPUTS])
     assert np.allclose(np.array(line.split(), float), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_one_fmu_has_the_libraries_of_all_targets(found, tmp_path, fmi):
+    fmpy = pytest.importorskip("fmpy")
+    targets = ["x86_64_v2-linux", *RUNNERS]
+    system = build("slider_crank").compile()
+    path = rtmbs.export_fmu(system, tmp_path / "all.fmu", fmi=fmi, outputs=OUTPUTS, h=1e-3, targets=targets)
+    with zipfile.ZipFile(path) as archive:
+        names = {Path(name).parent.name: name for name in archive.namelist() if name.startswith("binaries/")}
+        held = {folder: archive.read(name) for folder, name in names.items()}
+    wanted = {PLATFORMS[target][fmi == 2]: native_library(found.instance, target).read_bytes() for target in targets}
+    assert held == wanted
+    assert fmpy.validation.validate_fmu(str(path)) == []
+    done = fmpy.simulate_fmu(str(path), stop_time=STEPS * 1e-3, output_interval=1e-3, output=["energy.total"])
+    sim = rtmbs.Simulation(system, h=1e-3)
+    sim.run(STEPS * 1e-3)
+    assert done["energy.total"][-1] == sim["energy.total"]

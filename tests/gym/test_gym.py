@@ -1,12 +1,16 @@
 """Environments of Gymnasium: its own checker, the same episodes single and vector, ends, and what is refused."""
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.gym import TASKS, Task, make, make_vector
+from rtmbs.errors import InputError
 
 gymnasium = pytest.importorskip("gymnasium")
+from rtmbs.gym import TASKS, Task, make, make_vector  # noqa: E402
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))
@@ -88,3 +92,10 @@ def test_refusals():
         make("cart_pendulu")
     with pytest.raises(rtmbs.RtmbsError, match="name of a task"):
         make(3)
+
+
+def test_without_gymnasium_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    monkeypatch.delitem(sys.modules, "rtmbs.gym.environments")
+    with pytest.raises(InputError, match=r"need Gymnasium; pip install 'rtmbs\[gym\]'"):
+        importlib.import_module("rtmbs.gym.environments")

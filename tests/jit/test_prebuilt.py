@@ -201,11 +201,47 @@ EIGHT = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The library that a wheel carries, for the processor of this machine."""
+    folder = tmp_path_factory.mktemp("kernels")
+    maker().main(folder, [HERE])
+    return folder
+
+
 @pytest.mark.slow
-def test_eight_mechanisms_have_the_bytes_of_numba(tmp_path):
+def test_eight_mechanisms_have_the_bytes_of_numba(whole):
     """One set of kernels, two ways to load."""
-    maker().main(tmp_path, [HERE])
     words = json.dumps(EIGHT)
-    found, numba_there = in_a_process(RUN, tmp_path, words)
+    found, numba_there = in_a_process(RUN, whole, words)
     assert not numba_there
     assert found == in_a_process(RUN, "numba", words)[0]
+
+
+ROOMS = """
+import json, sys
+
+class NoNumba:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"{name} is not here")
+
+sys.meta_path.insert(0, NoNumba())
+from rtmbs.commands import further_kernels, warmup
+runs = {one.__name__: one for one in (*further_kernels.TASKS.values(), *further_kernels.RUNS)}
+failures = {}
+for name, run in runs.items():
+    try:
+        run()
+    except Exception as error:
+        failures[name] = f"{type(error).__name__}: {error}"
+print(json.dumps([len(runs), failures]))
+"""
+
+
+@pytest.mark.slow
+def test_no_room_of_a_wheel_needs_numba(whole):
+    """Methods, inputs, laws, sensitivities, recursion, kinematics, threads and analyses run where numba is not."""
+    count, failures = in_a_process(ROOMS, whole)
+    assert count >= 10
+    assert failures == {}

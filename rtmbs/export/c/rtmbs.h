@@ -65,7 +65,8 @@ RTMBS_API const char *rtmbs_version(void);
 RTMBS_API const char *rtmbs_target(void);
 RTMBS_API int rtmbs_abi(void);
 
-/* Load a mechanism file. NULL on failure: then `error` (size bytes, may be NULL) holds one sentence. */
+/* Load a mechanism file. NULL on failure: then `error` (size bytes, may be NULL) holds one sentence. The path is UTF-8,
+ * on Windows too. */
 RTMBS_API rtmbs_mechanism *rtmbs_load(const char *path, char *error, size_t size);
 /* The same from memory, which may be freed afterwards. */
 RTMBS_API rtmbs_mechanism *rtmbs_load_memory(const void *bytes, size_t count, char *error, size_t size);

@@ -7,6 +7,10 @@
 #if defined(RTMBS_V3) && defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#endif
 #ifndef RTMBS_TARGET
 #define RTMBS_TARGET "unknown"
 #endif
@@ -201,8 +205,17 @@ rtmbs_mechanism *rtmbs_load_memory(const void *given, size_t count, char *error,
     return it;
 }
 
+/* A path is UTF-8 on every system, as FMI has it. On Windows, bytes that are not UTF-8 are taken in the code page. */
+static FILE *opened(const char *path) {
+#if defined(_WIN32)
+    wchar_t wide[4096];
+    if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, 4096)) return _wfopen(wide, L"rb");
+#endif
+    return fopen(path, "rb");
+}
+
 rtmbs_mechanism *rtmbs_load(const char *path, char *error, size_t size) {
-    FILE *file = path ? fopen(path, "rb") : NULL;
+    FILE *file = path ? opened(path) : NULL;
     if (!file) return refuse(error, size, "the mechanism file %s cannot be opened", path ? path : "NULL");
     long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     char *bytes = length < 0 || fseek(file, 0, SEEK_SET) ? NULL : malloc((size_t)length + 1);
