@@ -55,6 +55,8 @@ NOTHING = 1e-9  # of the first answer, in any coordinate: rounding
 LITTLE = 1e-5  # of the acceleration of a coordinate: what its answers may be left to give
 FAINT = 1e-8  # of the first answer of all: what others may be left to give where a coordinate is not stiff
 STIFF = 0.1  # of the answer before: more is left by a coordinate that is stiff
+MILD = 1e-3  # share of applied forces in N: below it no coordinate is stiff
+FEEBLE = 1e-6  # of the first answer of all: a second answer of that size is a last one where no coordinate is stiff
 ENOUGH, GO_ON, TOO_SLOW = 0, 1, 2
 OF_JOINT = 4  # input slots of a force on a joint coordinate
 EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
@@ -255,9 +257,12 @@ def answers_go_on(answers, first, typical, begun, ws):
 
     A stiff damper in one coordinate may stand beside a jump that is far larger in others, so each is looked at by
     itself. ws.answered (n, 2) holds the largest answer of each so far, and the one before. A coordinate that the jump
-    reaches through others only may be left with more of its own small answer, where answers fall quickly.
+    reaches through others only may be left with more of its own small answer, where answers fall quickly. Its second
+    answer comes from the first ones of others, so the two tell no ratio. Where no coordinate is stiff the ratio is that
+    of all, and a feeble answer is the last one.
     """
     going = ENOUGH if answers > 0 else GO_ON
+    feeble = FEEBLE * first if ws.stiff[0] <= MILD else 0.0
     for i in range(len(ws.way)):
         size = abs(ws.way[i]) / typical[i]
         if answers == 0:
@@ -265,7 +270,7 @@ def answers_go_on(answers, first, typical, begun, ws):
             continue
         largest, before = ws.answered[i, 0], ws.answered[i, 1]
         ws.answered[i, 0], ws.answered[i, 1] = max(largest, size), size
-        if size <= NOTHING * first + LITTLE * abs(begun.zdd[i]) / typical[i]:
+        if size <= max(feeble, NOTHING * first + LITTLE * abs(begun.zdd[i]) / typical[i]):
             continue
         share = TWO if answers == 1 else LEFT
         faint = FAINT * first if size <= STIFF * before else 0.0
