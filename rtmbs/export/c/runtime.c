@@ -9,6 +9,8 @@
 #endif
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
+#define NOGDI
+#define NOUSER /* it has a type INPUT */
 #include <windows.h>
 #endif
 #ifndef RTMBS_TARGET
