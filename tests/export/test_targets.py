@@ -100,7 +100,7 @@ def test_libraries_of_other_targets_give_the_numbers_of_this_machine(found, targ
     for _ in range(STEPS):
         sim.step()
     wanted = np.concatenate([np.ravel(sim[name]) for name in OUTPUTS])
-    assert np.allclose(np.array(line.split(), float), wanted, rtol=1e-9, atol=1e-12)
+    assert np.allclose(np.array(line.split(), float), wanted, rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
