@@ -107,11 +107,14 @@ def kind_of(value: Any) -> Any:
 
 
 def kinds_of(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the ``kind_of`` of each value, of arrays and structs without a further call."""
+    """Return the ``kind_of`` of each value, of arrays, structs and numbers without a further call."""
     kinds: list[Any] = []
     for value in values:
-        if type(value) is np.ndarray:
+        kind = type(value)
+        if kind is np.ndarray:
             kinds.append((value.dtype, value.ndim, value.flags.num & LAYOUT))
+        elif kind in NUMBERS:
+            kinds.append(kind)
         else:
             kinds.append(value.signature if isinstance(value, Struct) else kind_of(value))
     return tuple(kinds)
