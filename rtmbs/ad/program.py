@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
-from rtmbs.ad.tape import Tape
+from rtmbs.ad.tape import Tape, needed_for
 from rtmbs.ad.traced import Ids
 from rtmbs.jit.compiled import coarse_kernel, kernel
 from rtmbs.jit.struct import struct
@@ -147,15 +147,47 @@ class Instructions(NamedTuple):
 def lowered(tape: Tape, by_level: bool = False) -> Program:
     """Return a tape as a program, its instructions in the order of ``order_of``, or by level."""
     instructions = instructions_of(tape)
-    key = instructions.shape.astype(np.int64) @ np.array([1 << 56, 1 << 28, 1])  # fewer products than steps, LARGEST
-    order = order_of(instructions, key, len(tape.op), by_level)
+    key = keys_of(instructions)
+    return program_of(tape, instructions, [order_of(instructions, key, len(tape.op), by_level)])[0]
+
+
+def lowered_in_parts(tape: Tape, early: NDArray[np.bool_]) -> tuple[Program, int]:
+    """Return a tape as a program whose first runs find the ``early`` outputs (m,), and how many runs these are.
+
+    Memory holds what the other runs take from them.
+    """
+    instructions = instructions_of(tape)
+    key, needed = keys_of(instructions), needed_for(tape, tape.outputs[early])[instructions.result]
+    parts = [np.flatnonzero(needed), np.flatnonzero(~needed)]
+    orders = [part[order_of(some_of(instructions, part), key[part], len(tape.op), False)] for part in parts]
+    program, ends = program_of(tape, instructions, orders)
+    return program, ends[0]
+
+
+def keys_of(instructions: Instructions) -> NDArray[np.int64]:
+    """Return the kind of every instruction as one number; there are fewer products than steps, ``tape.LARGEST``."""
+    return np.asarray(instructions.shape.astype(np.int64) @ np.array([1 << 56, 1 << 28, 1]), np.int64)
+
+
+def some_of(instructions: Instructions, chosen: NDArray[np.int64]) -> Instructions:
+    """Return some instructions; results of the others count as inputs."""
+    length = np.diff(instructions.pointer)
+    pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(length[chosen])))
+    place = np.arange(pointer[-1]) + np.repeat(instructions.pointer[chosen] - pointer[:-1], length[chosen])
+    return Instructions(instructions.shape[chosen], instructions.result[chosen], pointer, instructions.operand[place])
+
+
+def program_of(tape: Tape, instructions: Instructions, parts: list[NDArray[np.int64]]) -> tuple[Program, list[int]]:
+    """Return the program of instructions in an order, part by part, and the number of runs at the end of each part."""
+    order, key = np.concatenate(parts), keys_of(instructions)
     slot, slots = slots_of(tape, instructions, order)
     code, start = encoded(instructions, order, slot)
 
-    ends = np.flatnonzero(np.diff(key[order])) + 1  # a run may go on across levels
-    first = np.concatenate((np.zeros(min(len(order), 1), dtype=np.int64), ends))
+    cuts = np.cumsum([len(part) for part in parts])
+    begins = np.concatenate((np.zeros(1, np.int64), cuts, np.flatnonzero(np.diff(key[order])) + 1))
+    first = np.unique(begins[begins < len(order)])  # a run may go on across levels, not across parts
     operation, added, subtracted = np.ascontiguousarray(instructions.shape[order[first]].T)
-    return Program(
+    program = Program(
         operation,
         added,
         subtracted,
@@ -166,6 +198,7 @@ def lowered(tape: Tape, by_level: bool = False) -> Program:
         np.append(tape.constants, 1.0),
         np.array([tape.n, tape.k, slots]),
     )
+    return program, [int(np.searchsorted(first, cut)) for cut in cuts]
 
 
 def order_of(instructions: Instructions, key: NDArray[np.int64], steps: int, by_level: bool) -> NDArray[np.int64]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
-from rtmbs.ad.program import SUM, Program, lowered
+from rtmbs.ad.program import SUM, Program, lowered, lowered_in_parts
 from rtmbs.ad.tape import Tape, joined
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import (
     LANES,
     add_products,
@@ -37,6 +37,7 @@ from rtmbs.jit.struct import struct
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LINE = 8  # numbers
+NONE = np.zeros(0, np.bool_)
 SHORT = 1 << 16  # slots whose numbers are of two bytes
 
 
@@ -82,7 +83,7 @@ def evaluate_rows(program: Program, memory: Any, lanes: Any, rows: Any, x: Any, 
                 memory[first + i, lane] = x[row, i]
             for i in range(p.shape[1]):
                 memory[first + n + i, lane] = p[row, i]
-        run_rows(program, memory, lanes)
+        run_rows(program, memory, lanes, np.int64(0), len(program.operation))
         write_outputs(program.output, memory, rows[begin : begin + LANES], y)
 
 
@@ -102,43 +103,43 @@ def write_outputs(output: Any, memory: Any, rows: Any, y: Any) -> None:
             y[at(rows[lane]), at(i)] = memory[at(output[i]), at(lane)]
 
 
-@kernel
-def run_rows(program: Program, memory: Any, lanes: Any) -> None:
-    """Run all instructions of a program in all lanes; slow operations of run r in the first ``lanes[r]`` only."""
+@coarse_kernel
+def run_rows(program: Program, memory: Any, lanes: Any, begin: int, end: int) -> None:
+    """Run the instructions of runs ``begin`` to ``end`` in all lanes; slow ones of run r in the first ``lanes[r]``."""
     code = program.code
-    for r in range(len(program.operation)):
-        op, count, k = program.operation[r], program.count[r], program.start[r]
+    for r in range(begin, end):
+        op, count, k = program.operation[at(r)], program.count[at(r)], program.start[at(r)]
         if op == SUM:
-            added, subtracted = program.added[r], program.subtracted[r]
+            added, subtracted = program.added[at(r)], program.subtracted[at(r)]
             for _ in range(count):
                 add_products(memory, code, k, added, subtracted)
                 k += 1 + 2 * (added + subtracted)
         elif op == o.MULTIPLY:
             for _ in range(count):
-                multiply_rows(memory, code[k], code[k + 1], code[k + 2])
+                multiply_rows(memory, code[at(k)], code[at(k + 1)], code[at(k + 2)])
                 k += 3
         elif op == o.GUARDED:
             for _ in range(count):
-                guard_rows(memory, code[k], code[k + 1], code[k + 2])
+                guard_rows(memory, code[at(k)], code[at(k + 1)], code[at(k + 2)])
                 k += 3
         elif op == o.ADD:
             for _ in range(count):
-                add_rows(memory, code[k], code[k + 1], code[k + 2])
+                add_rows(memory, code[at(k)], code[at(k + 1)], code[at(k + 2)])
                 k += 3
         elif op == o.SUBTRACT:
             for _ in range(count):
-                subtract_rows(memory, code[k], code[k + 1], code[k + 2])
+                subtract_rows(memory, code[at(k)], code[at(k + 1)], code[at(k + 2)])
                 k += 3
         elif op == o.DIVIDE:
             for _ in range(count):
-                divide_rows(memory, code[k], code[k + 1], code[k + 2])
+                divide_rows(memory, code[at(k)], code[at(k + 1)], code[at(k + 2)])
                 k += 3
         elif op == o.NEGATE or op == o.SQRT:
             run_unary(code, memory, k, count, op)
         elif op >= o.MINIMUM and op <= o.EQUAL:
             run_choices(code, memory, k, count, op)
         else:
-            run_others(code, memory, k, count, op, lanes[r])
+            run_others(code, memory, k, count, op, lanes[at(r)])
 
 
 @kernel
@@ -146,10 +147,10 @@ def run_unary(code: Any, m: Any, k: int, count: int, op: int) -> None:
     """Run changes of sign, or square roots."""
     for _ in range(count):
         if op == o.SQRT:
-            root_rows(m, code[k], code[k + 1])
+            root_rows(m, code[at(k)], code[at(k + 1)])
         else:
             for lane in range(LANES):
-                m[code[k], lane] = -m[code[k + 1], lane]
+                m[at(code[at(k)]), at(lane)] = -m[at(code[at(k + 1)]), at(lane)]
         k += 2
 
 
@@ -157,16 +158,17 @@ def run_unary(code: Any, m: Any, k: int, count: int, op: int) -> None:
 def run_choices(code: Any, m: Any, k: int, count: int, op: int) -> None:
     """Run minima, maxima, or comparisons."""
     for _ in range(count):
+        r, a, b = code[at(k)], code[at(k + 1)], code[at(k + 2)]
         if op == o.MINIMUM:
-            least_rows(m, code[k], code[k + 1], code[k + 2])
+            least_rows(m, r, a, b)
         elif op == o.MAXIMUM:
-            most_rows(m, code[k], code[k + 1], code[k + 2])
+            most_rows(m, r, a, b)
         elif op == o.LESS:
-            less_rows(m, code[k], code[k + 1], code[k + 2])
+            less_rows(m, r, a, b)
         elif op == o.LESS_EQUAL:
-            at_most_rows(m, code[k], code[k + 1], code[k + 2])
+            at_most_rows(m, r, a, b)
         else:
-            equal_rows(m, code[k], code[k + 1], code[k + 2])
+            equal_rows(m, r, a, b)
         k += 3
 
 
@@ -174,18 +176,20 @@ def run_choices(code: Any, m: Any, k: int, count: int, op: int) -> None:
 def run_others(code: Any, m: Any, k: int, count: int, op: int, lanes: int) -> None:
     """Run the operations that are rare or slow in themselves."""
     for _ in range(count):
+        r, a = at(code[at(k)]), at(code[at(k + 1)])
         if op <= o.TRUTH:
             for lane in range(lanes):
-                m[code[k], lane] = evaluate_unary(op, m[code[k + 1], lane])
+                m[r, at(lane)] = evaluate_unary(op, m[a, at(lane)])
             k += 2
         elif op < o.SELECT:
+            b = at(code[at(k + 2)])
             for lane in range(lanes):
-                m[code[k], lane] = evaluate_binary(op, m[code[k + 1], lane], m[code[k + 2], lane])
+                m[r, at(lane)] = evaluate_binary(op, m[a, at(lane)], m[b, at(lane)])
             k += 3
         else:
+            b, c = at(code[at(k + 2)]), at(code[at(k + 3)])
             for lane in range(lanes):
-                chosen = code[k + 2] if m[code[k + 1], lane] != 0.0 else code[k + 3]
-                m[code[k], lane] = m[chosen, lane]
+                m[r, at(lane)] = m[b if m[a, at(lane)] != 0.0 else c, at(lane)]
             k += 4
 
 
@@ -206,7 +210,8 @@ class LaneProgram(NamedTuple):
     lanes: Integers  # (runs,) int64: lanes in use, the same for all runs
     constants: Array  # (constants, 8) first rows of the memory
     given: Integers  # (g, 3) int64: slot, lane, and place among independents, then parameters
-    found: Integers  # (m, 3) int64: slot, lane, and place among outputs
+    found: Integers  # (m, 3) int64: slot, lane, and place among outputs; those of the first runs first
+    first: Integers  # (2,) int64: runs that find the outputs that are not late, and how many of ``found`` these are
 
 
 @struct
@@ -231,7 +236,7 @@ class Member(NamedTuple):
     y: Integers  # (m,) places of outputs
 
 
-def lane_program(members: Sequence[Member], n: int, k: int) -> LaneProgram:
+def lane_program(members: Sequence[Member], n: int, k: int, late: Any = None) -> LaneProgram:
     """Return the program of all functions in lanes, or an empty one where lanes save less than a fifth of the time.
 
     Parameters
@@ -240,6 +245,8 @@ def lane_program(members: Sequence[Member], n: int, k: int) -> LaneProgram:
         The functions.
     n, k : int
         Independents and parameters of all functions.
+    late : ndarray of bool, optional
+        Outputs (m,) of all functions that are not always asked for: the last runs find them alone.
 
     Returns
     -------
@@ -247,15 +254,16 @@ def lane_program(members: Sequence[Member], n: int, k: int) -> LaneProgram:
         The program; without runs where one program for all functions serves better.
     """
     batches = batches_of(members)
-    program = lowered(joined([batch[0].tape for batch in batches]))
+    early = [early_outputs(batch, late) for batch in batches]
+    program, runs = lowered_in_parts(joined([batch[0].tape for batch in batches]), np.concatenate([NONE, *early]))
     most = max((len(batch) for batch in batches), default=0)
     alone = sum(len(batch) * instructions(batch[0].tape) for batch in batches)
     if time_in_lanes(program, most) >= WORTH * alone:
         return lane_program([], n, k) if batches else no_lanes(program)
     constants = np.ones((len(program.constants), LANES))
-    given, found, first, begin = [], [], 0, np.zeros(3, np.int64)
+    given, found, others, first, begin = [], list[Integers](), list[Integers](), 0, np.zeros(3, np.int64)
     inputs = len(program.constants) + np.array([0, program.sizes[0]])
-    for batch in batches:
+    for batch, soon in zip(batches, early, strict=True):
         tape = batch[0].tape
         values = constants[first : first + len(tape.constants)]
         values[:] = tape.constants[:, None]  # unused lanes take those of the first function
@@ -263,21 +271,31 @@ def lane_program(members: Sequence[Member], n: int, k: int) -> LaneProgram:
             values[:, lane] = one.tape.constants
             given.append(rows(inputs[0] + begin[0] + np.arange(tape.n), lane, one.x))
             given.append(rows(inputs[1] + begin[1] + np.arange(tape.k), lane, n + one.p))
-            found.append(rows(program.output[begin[2] : begin[2] + tape.m], lane, one.y))
+            output = program.output[begin[2] : begin[2] + tape.m]
+            found.append(rows(output[soon], lane, one.y[soon]))
+            others.append(rows(output[~soon], lane, one.y[~soon]))
         first, begin = first + len(tape.constants), begin + np.array([tape.n, tape.k, tape.m])
     return LaneProgram(
         program._replace(sizes=np.array([n, k, program.sizes[2]], np.int64)),
         np.full(len(program.operation), most),
         constants,
         sorted_rows(given),
-        sorted_rows(found),
+        np.concatenate([sorted_rows(found), sorted_rows(others)]),
+        np.array([runs, sum(map(len, found))], np.int64),
     )
+
+
+def early_outputs(batch: Sequence[Member], late: Any) -> NDArray[np.bool_]:
+    """Return the outputs (m,) of a tape that are not late for all functions of a batch."""
+    if late is None:
+        return np.ones(batch[0].tape.m, np.bool_)
+    return ~np.all([late[one.y] for one in batch], axis=0)
 
 
 def no_lanes(program: Program) -> LaneProgram:
     """Return the program in lanes of no function; ``program`` is that of none."""
     nothing = np.zeros((0, 3), np.int64)
-    return LaneProgram(program, np.zeros(0, np.int64), np.zeros((0, LANES)), nothing, nothing)
+    return LaneProgram(program, np.zeros(0, np.int64), np.zeros((0, LANES)), nothing, nothing, np.zeros(2, np.int64))
 
 
 def seat_program(members: Sequence[Member], n: int, k: int) -> SeatProgram:
@@ -401,16 +419,36 @@ def evaluate_seated(seats: SeatProgram, memory: Array, seat: Array, lanes: Array
             for i in range(seats.pointer[function, 1], seats.pointer[function + 1, 1]):
                 place = seats.given[i, 1]
                 memory[seats.given[i, 0], lane] = x[place] if place < n else p[place - n]
-    run_rows(seats.program, memory, lanes)
+    run_rows(seats.program, memory, lanes, np.int64(0), len(seats.program.operation))
 
 
 @kernel
 def evaluate_lanes(lanes: LaneProgram, memory: Array, x: Array, p: Array, y: Array) -> None:
     """Fill y (m,) with the outputs of all functions for independents x (n,) and parameters p (k,)."""
-    n = lanes.program.sizes[0]
-    for i in range(len(lanes.given)):
-        place = lanes.given[i, 2]
-        memory[lanes.given[i, 0], lanes.given[i, 1]] = x[place] if place < n else p[place - n]
-    run_rows(lanes.program, memory, lanes.lanes)
-    for i in range(len(lanes.found)):
-        y[lanes.found[i, 2]] = memory[lanes.found[i, 0], lanes.found[i, 1]]
+    evaluate_first(lanes, memory, x, p, y)
+    evaluate_rest(lanes, memory, y)
+
+
+@inner_kernel
+def evaluate_first(lanes: LaneProgram, memory: Array, x: Array, p: Array, y: Array) -> None:
+    """Fill the outputs in y (m,) that are not late; ``evaluate_rest`` goes on from the memory."""
+    n, given = lanes.program.sizes[0], lanes.given
+    for i in range(len(given)):
+        place = given[at(i), at(2)]
+        memory[at(given[at(i), at(0)]), at(given[at(i), at(1)])] = x[at(place)] if place < n else p[at(place - n)]
+    run_rows(lanes.program, memory, lanes.lanes, np.int64(0), lanes.first[0])
+    write_found(lanes.found, memory, 0, lanes.first[1], y)
+
+
+@inner_kernel
+def evaluate_rest(lanes: LaneProgram, memory: Array, y: Array) -> None:
+    """Fill the late outputs in y (m,) at the inputs of ``evaluate_first``."""
+    run_rows(lanes.program, memory, lanes.lanes, lanes.first[0], len(lanes.lanes))
+    write_found(lanes.found, memory, lanes.first[1], len(lanes.found), y)
+
+
+@inner_kernel
+def write_found(found: Any, memory: Any, begin: int, end: int, y: Any) -> None:
+    """Write the outputs of rows ``begin`` to ``end`` of ``found``."""
+    for i in range(begin, end):
+        y[at(found[at(i), at(2)])] = memory[at(found[at(i), at(0)]), at(found[at(i), at(1)])]

@@ -192,9 +192,7 @@ def rebuilt(tape: OpenTape, outputs: Ids) -> tuple[Builder, Ids]:
 
 def part_of(tape: Tape, outputs: NDArray[np.int64]) -> Tape:
     """Return the tape of some outputs alone, with the same inputs, parameters and constants and no other steps."""
-    alive = np.zeros(len(tape.op), dtype=bool)
-    alive[tape.outputs[outputs]] = True
-    mark_needed(tape.op, tape.a, tape.b, tape.c, o.ARITY, alive)
+    alive = needed_for(tape, tape.outputs[outputs])
     new = (np.cumsum(alive) - 1).astype(np.int32)
     op, arity = tape.op[alive], o.ARITY[tape.op[alive]]
     a, b, c = (
@@ -202,6 +200,14 @@ def part_of(tape: Tape, outputs: NDArray[np.int64]) -> Tape:
         for place, column in enumerate((tape.a, tape.b, tape.c))
     )
     return Tape(op, a, b, c, tape.constants, new[tape.outputs[outputs]], tape.n, tape.k)
+
+
+def needed_for(tape: Tape, steps: Ids) -> NDArray[np.bool_]:
+    """Return which steps of a tape some ``steps`` need, themselves among them."""
+    alive = np.zeros(len(tape.op), dtype=bool)
+    alive[steps] = True
+    mark_needed(tape.op, tape.a, tape.b, tape.c, o.ARITY, alive)
+    return alive
 
 
 @kernel

@@ -20,8 +20,10 @@ rigid motion changes nothing but directions. Its derivative by these twelve numb
 from typing import Any
 
 import numpy as np
+from numpy import uint64 as at
 from numpy.typing import NDArray
 
+from rtmbs.ad.simd_programs import evaluate_rest
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import ForceKernels
 from rtmbs.forces.register import KINDS
@@ -45,7 +47,10 @@ from rtmbs.system.tables import FRAME_INPUTS, ROTATION, Tables
 
 @lazy_kernel
 def evaluate_laws(tables, z, zd, u, ws):
-    """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the evaluated state; for some.
+    """Fill wrenches and generalised forces of the recorded laws, at the evaluated state; for some.
+
+    Their derivatives are filled by ``take_slopes``, where a tangent asks for them: a step asks once, and evaluates
+    forces twice. ws.law_left (2,) is 1 until then, and h/2 of the states.
 
     The program takes real numbers. In complex arithmetic the imaginary parts follow by the derivatives it gives, which
     is what a complex step is about.
@@ -55,13 +60,38 @@ def evaluate_laws(tables, z, zd, u, ws):
         evaluate_recorded(laws, inputs, ws)
     else:
         settle_states(laws, inputs, True, ws)
-    take_wrenches(laws, ws)
     take_forces(laws, ws)
+    ws.law_left[0], ws.law_left[1] = 1.0, ws.state_half[0]
+    if len(ws.state_change) > 0 and ws.state_half[0] != 0.0:
+        for b in range(len(laws.state_block)):
+            correct_forces(laws, laws.state_block[b], ws)
+    imaginary = 0
+    for i in range(len(ws.law_input)):  # of real numbers the compiler knows that there are none
+        imaginary += 1 if ws.law_input[i].imag != 0.0 else 0
+    if imaginary > 0:
+        fill_slopes(laws, ws)
+
+
+@lazy_kernel
+def take_slopes(tables, ws):
+    """Fill the derivatives of the recorded laws where ``evaluate_laws`` last was, if they are not."""
+    if ws.law_left[0] != 0.0:
+        fill_slopes(tables.laws, ws)
+
+
+@inner_kernel
+def fill_slopes(laws, ws):
+    """Fill the derivatives of wrenches and generalised forces, and imaginary parts of these."""
+    ws.law_left[0] = 0.0
+    if len(laws.lanes.lanes) > 0:
+        evaluate_rest(laws.lanes, ws.law_lanes, ws.law_output)
+    take_wrench_slopes(laws, ws)
+    take_force_slopes(laws, ws)
     if len(ws.state_change) > 0:
         count = len(laws.force_entry)
         for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
             ws.law_entry[e] = 0.0
-        if ws.state_half[0] != 0.0:
+        if ws.law_left[1] != 0.0:
             for b in range(len(laws.state_block)):
                 let_states_follow(laws, laws.state_block[b], ws)
 
@@ -101,27 +131,38 @@ def end_states(tables, z, zd, u, ws):
 
 @kernel
 def reevaluate_laws(tables, z, zd, u, ws):
-    """``evaluate_laws`` for callers in Python, and contact sets."""
+    """``evaluate_laws`` for callers in Python, derivatives with them, and contact sets."""
     if len(tables.sets.dof) > 0:
         evaluate_sets(tables, u, ws)
     if len(ws.law_output) > 0:
         evaluate_laws(tables, z, zd, u, ws)
+        take_slopes(tables, ws)
 
 
 @inner_kernel
-def take_wrenches(laws, ws):
-    """Read wrenches and their derivatives from the program's outputs."""
+def take_forces(laws, ws):
+    """Read wrenches and generalised forces from the program's outputs."""
     wrenches = laws.counts[0]
     for k in range(wrenches):
         for row in range(6):
-            ws.law_wrench[k, row] = ws.law_output[6 * k + row]
+            ws.law_wrench[at(k), at(row)] = ws.law_output[at(6 * k + row)]
+    for o in range(laws.counts[1]):
+        ws.law_force[at(o)] = ws.law_output[at(6 * wrenches + o)]
+
+
+@inner_kernel
+def take_wrench_slopes(laws, ws):
+    """Read the derivatives of wrenches from the program's outputs."""
+    wrenches = laws.counts[0]
+    for k in range(wrenches):
+        for row in range(6):
             for column in range(12):
-                ws.law_local[k, row, column] = 0.0
+                ws.law_local[at(k), at(row), at(column)] = 0.0
     first = 6 * wrenches + laws.counts[1]
     for e in range(len(laws.wrench_entry)):
-        k, row, column = laws.wrench_entry[e, 0], laws.wrench_entry[e, 1], laws.wrench_entry[e, 2]
+        k, row = laws.wrench_entry[at(e), at(0)], laws.wrench_entry[at(e), at(1)]
+        column, entry = laws.wrench_entry[at(e), at(2)], ws.law_output[at(first + e)]
         place = FRAME_INPUTS * k + column
-        entry = ws.law_output[first + e]
         if ws.law_input[place].imag != 0.0:  # of real numbers the compiler knows that it is zero
             ws.law_wrench[k, row] += entry * (ws.law_input[place] - ws.law_number[place])
         add_local(ws.law_local, k, row, column, entry, ws.law_number, FRAME_INPUTS * k)
@@ -131,24 +172,21 @@ def take_wrenches(laws, ws):
 def add_local(local, k, row, column, entry, x, first):
     """Add a derivative by one of the 18 inputs to those by the twelve; R + d x R for the turn d."""
     if column < 3:
-        local[k, row, column] += entry
+        local[at(k), at(row), at(column)] += entry
     elif column < 12:
         i, j = (column - 3) // 3, (column - 3) % 3
         after, before = (i + 1) % 3, (i + 2) % 3
-        local[k, row, 3 + after] += entry * x[first + 3 + 3 * before + j]
-        local[k, row, 3 + before] -= entry * x[first + 3 + 3 * after + j]
+        local[at(k), at(row), at(3 + after)] += entry * x[at(first + 3 + 3 * before + j)]
+        local[at(k), at(row), at(3 + before)] -= entry * x[at(first + 3 + 3 * after + j)]
     else:
-        local[k, row, column - 6] += entry
+        local[at(k), at(row), at(column - 6)] += entry
 
 
 @inner_kernel
-def take_forces(laws, ws):
-    """Read generalised forces and their derivatives from the program's outputs."""
+def take_force_slopes(laws, ws):
+    """Read the derivatives of generalised forces from the program's outputs."""
     counts = laws.counts
-    first = 6 * counts[0]
-    for o in range(counts[1]):
-        ws.law_force[o] = ws.law_output[first + o]
-    first, inputs = first + counts[1] + len(laws.wrench_entry), FRAME_INPUTS * counts[0]
+    first, inputs = 6 * counts[0] + counts[1] + len(laws.wrench_entry), FRAME_INPUTS * counts[0]
     for e in range(counts[3]):
         entry = ws.law_output[first + e]
         ws.law_entry[e] = entry
@@ -158,21 +196,29 @@ def take_forces(laws, ws):
 
 
 @inner_kernel
-def let_states_follow(laws, block, ws):
-    """Add to force and derivative of one law what its states do that follow its kinematics."""
-    first = block[4]
-    if block[7] >= 0 and not moves(block, ws):  # an open contact
-        take_correction(block, ws)
+def correct_forces(laws, block, ws):
+    """Take the last correction of the states of one law, and add to its force what that does."""
+    take_correction(block, ws)
+    if block[7] >= 0:
         for row in range(6):
             ws.law_wrench[block[7], row] += moved(block, row, ws)  # no number where no states were found
         return
-    follow_inputs(block, ws.state_half[0], ws)
+    force = block[2] - 6 * laws.counts[0]
+    for row in range(block[3]):
+        ws.law_force[force + row] += moved(block, row, ws)
+
+
+@inner_kernel
+def let_states_follow(laws, block, ws):
+    """Add to the derivative of one law what its states do that follow its kinematics."""
+    first = block[4]
+    if block[7] >= 0 and not moves(block, ws):  # an open contact
+        return
+    follow_inputs(block, ws.law_left[1], ws)
     if block[7] >= 0:
         let_wrench_follow(block, ws)
         return
     force, inputs = block[2] - 6 * laws.counts[0], FRAME_INPUTS * laws.counts[0]
-    for row in range(block[3]):
-        ws.law_force[force + row] += moved(block, row, ws)
     last = len(laws.force_entry) + block[8] + block[9]
     for e in range(last - block[9], last):
         o, place = laws.force_entry[e, 0], inputs + laws.force_entry[e, 1]
@@ -187,7 +233,6 @@ def let_wrench_follow(block, ws):
     """The same for a law between two frames, whose ds/dx is in ws.state_right."""
     first, k = block[4], block[7]
     for row in range(6):
-        ws.law_wrench[k, row] += moved(block, row, ws)
         for column in range(FRAME_INPUTS):
             place = first + column
             if ws.law_input[place].imag != 0.0:
@@ -196,9 +241,9 @@ def let_wrench_follow(block, ws):
     for c in range(block[1]):
         take_turn(ws.state_right, c, ws.law_number, first)
         for row in range(6):
-            slope = ws.state_slope[block[6] + row * block[1] + c]
+            slope = ws.state_slope[at(block[6] + row * block[1] + c)]
             for j in range(12):
-                ws.law_local[k, row, j] += slope * ws.state_right[c, j]
+                ws.law_local[at(k), at(row), at(j)] += slope * ws.state_right[at(c), at(j)]
 
 
 @inner_kernel
@@ -206,8 +251,8 @@ def take_turn(slopes, c, x, first):
     """Row ``c`` of slopes by the 18 inputs becomes that by r, a turn d of R as (d x) R, v and w; see ``add_local``."""
     t0 = t1 = t2 = 0.0
     for j in range(3):
-        s0, s1, s2 = slopes[c, 3 + j], slopes[c, 6 + j], slopes[c, 9 + j]
-        x0, x1, x2 = x[first + 3 + j], x[first + 6 + j], x[first + 9 + j]
+        s0, s1, s2 = slopes[at(c), at(3 + j)], slopes[at(c), at(6 + j)], slopes[at(c), at(9 + j)]
+        x0, x1, x2 = x[at(first + 3 + j)], x[at(first + 6 + j)], x[at(first + 9 + j)]
         t0 += s2 * x1 - s1 * x2
         t1 += s0 * x2 - s2 * x0
         t2 += s1 * x0 - s0 * x1
@@ -463,8 +508,8 @@ def whole_tangent(tables, u, velocity, position, ws, values):
 def apply_wrench(connectors, l, F, ws):
     """tau_j -= sign_j S_j . F along the branch of connector ``l``."""
     for k in range(connectors.pointer[l], connectors.pointer[l + 1]):
-        j = connectors.dof[k]
-        ws.tau[j] -= connectors.sign[k] * dot6(load6(ws.S, j), F)
+        j = at(connectors.dof[at(k)])
+        ws.tau[j] -= connectors.sign[at(k)] * dot6(load6(ws.S, j), F)
 
 
 @inner_kernel
@@ -493,9 +538,9 @@ def add_connector_column(dofs, connectors, l, c, dF, turned, ws, values):
     below = scale6(-1.0, dF)
     with_turn = add6(below, turned)
     for k in range(first, last):
-        j = connectors.dof[k]
-        W = with_turn if dofs.tip[j] >= i and connectors.sign[k] == connectors.sign[c] else below
-        values[connectors.entry[place_in_values]] += connectors.sign[k] * dot6(load6(ws.S, j), W)
+        j, sign = at(connectors.dof[at(k)]), connectors.sign[at(k)]
+        W = with_turn if dofs.tip[j] >= i and sign == connectors.sign[at(c)] else below
+        values[at(connectors.entry[at(place_in_values)])] += sign * dot6(load6(ws.S, j), W)
         place_in_values += width
 
 
@@ -527,6 +572,8 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
     for k in range(len(joint_forces.dof)):
         slot = joint_forces.slot[k]
         values[joint_forces.entry[k]] += position * u[slot] + velocity * u[slot + 1]
+    if len(ws.law_output) > 0:
+        take_slopes(tables, ws)
     differentiate_wrenches(tables, u, velocity, position, ws, values)
     for e in range(len(laws.force_entry)):
         factor = velocity if laws.force_entry[e, 2] == 1 else position

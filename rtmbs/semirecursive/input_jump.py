@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import uint64 as at
 from numpy.typing import NDArray
 
 from rtmbs.forces.register import KINDS
@@ -50,7 +51,7 @@ FIRST = 0.1  # the same of the first pass, whose change is that of forces too
 ANSWERS = 9  # to a jump at most
 TWO = 1e-4  # of the largest answer to a jump in a coordinate: what others may be left to give behind two
 LEFT = 2e-5  # the same behind more
-SLOW = 0.35  # of the answer before: where answers are left
+SLOW = 0.35  # of the answer before: where answers are left, if those to come are not enough
 NOTHING = 1e-9  # of the first answer, in any coordinate: rounding
 LITTLE = 1e-5  # of the acceleration of a coordinate: what its answers may be left to give
 FAINT = 1e-8  # of the first answer of all: what others may be left to give where a coordinate is not stiff
@@ -133,7 +134,7 @@ def differing(u, known, first, count):
     """Return how many of ``count`` inputs from ``first`` on differ."""
     found = 0
     for k in range(first, first + count):
-        found += 0 if u[k] == known[k] else 1
+        found += 0 if u[at(k)] == known[at(k)] else 1
     return found
 
 
@@ -259,26 +260,40 @@ def answers_go_on(answers, first, typical, begun, ws):
     itself. ws.answered (n, 2) holds the largest answer of each so far, and the one before. A coordinate that the jump
     reaches through others only may be left with more of its own small answer, where answers fall quickly. Its second
     answer comes from the first ones of others, so the two tell no ratio. Where no coordinate is stiff the ratio is that
-    of all, and a feeble answer is the last one.
+    of all, and a feeble answer is the last one. What it gets from others comes and goes: a wheel that is not driven
+    answers half of the one before, then a quarter, and so on. So a slow answer ends the search only where the rest of
+    ANSWERS would not be enough at its pace.
     """
     going = ENOUGH if answers > 0 else GO_ON
     feeble = FEEBLE * first if ws.stiff[0] <= MILD else 0.0
-    for i in range(len(ws.way)):
+    for place in range(len(ws.way)):
+        i = at(place)
         size = abs(ws.way[i]) / typical[i]
         if answers == 0:
-            ws.answered[i, 0], ws.answered[i, 1] = size, size
+            ws.answered[i, at(0)], ws.answered[i, at(1)] = size, size
             continue
-        largest, before = ws.answered[i, 0], ws.answered[i, 1]
-        ws.answered[i, 0], ws.answered[i, 1] = max(largest, size), size
+        largest, before = ws.answered[i, at(0)], ws.answered[i, at(1)]
+        ws.answered[i, at(0)], ws.answered[i, at(1)] = max(largest, size), size
         if size <= max(feeble, NOTHING * first + LITTLE * abs(begun.zdd[i]) / typical[i]):
             continue
         share = TWO if answers == 1 else LEFT
         faint = FAINT * first if size <= STIFF * before else 0.0
         if not size * size <= (share * largest + faint) * (before - size):
             if answers > 2 and not size <= SLOW * before:
-                return TOO_SLOW
+                little = LITTLE * abs(begun.zdd[i]) / typical[i]
+                if not falls_in_time(answers, size, before, max(little, LEFT * largest)):
+                    return TOO_SLOW
             going = GO_ON
     return going
+
+
+@inner_kernel
+def falls_in_time(answers, size, before, wanted):
+    """Return whether answers that go on to fall as from ``before`` to ``size`` come down to ``wanted`` in time."""
+    ratio = size / before
+    for _ in range(answers + 1, ANSWERS):
+        size *= ratio
+    return ratio < 1.0 and size <= wanted
 
 
 @inner_kernel

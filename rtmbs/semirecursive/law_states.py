@@ -7,9 +7,10 @@ the tangent stays. It begins at ``base``, whatever was evaluated before, so that
 """
 
 import numpy as np
+from numpy import uint64 as at
 
 from rtmbs.ad.program import evaluate
-from rtmbs.ad.simd_programs import evaluate_lanes
+from rtmbs.ad.simd_programs import evaluate_first, evaluate_lanes
 from rtmbs.jit.compiled import inner_kernel, kernel
 
 ROUNDS = 40  # of Newton's iteration
@@ -47,9 +48,12 @@ def keep_states(new, ws):
 
 @kernel
 def evaluate_recorded(laws, inputs, ws):
-    """Fill the outputs of the recorded laws for their first ``inputs`` inputs, by the program that is faster."""
+    """Fill the outputs of the recorded laws for their first ``inputs`` inputs, by the program that is faster.
+
+    In lanes derivatives of forces by their kinematics are left to ``ad.simd_programs.evaluate_rest``.
+    """
     if len(laws.lanes.lanes) > 0:
-        evaluate_lanes(laws.lanes, ws.law_lanes, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+        evaluate_first(laws.lanes, ws.law_lanes, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
     else:
         evaluate(laws.program, ws.law_memory, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
 
@@ -137,9 +141,9 @@ def read_slopes(laws, ws):
     counts, states = laws.counts, len(ws.state_change)
     first = 6 * counts[0] + counts[1] + len(laws.wrench_entry) + counts[3]
     for i in range(states):
-        ws.state_rate[i] = ws.law_output[first + i]
+        ws.state_rate[at(i)] = ws.law_output[at(first + i)]
     for e in range(len(laws.state_place)):
-        ws.state_slope[laws.state_place[e]] = ws.law_output[first + states + e]
+        ws.state_slope[at(laws.state_place[at(e)])] = ws.law_output[at(first + states + e)]
 
 
 @inner_kernel
@@ -162,9 +166,9 @@ def correction(block, of, half, inputs, ws):
     for c in range(k):
         size = abs(ws.state_rate[first + c])
         for j in range(looks):
-            size += abs(ws.state_slope[of_input + c * looks + j] * x[j])
+            size += abs(ws.state_slope[at(of_input + c * looks + j)] * x[at(j)])
         for d in range(k):
-            size += abs(ws.state_slope[among + c * k + d] * s[d])
+            size += abs(ws.state_slope[at(among + c * k + d)] * s[at(d)])
         size = abs(s[c]) + abs(ws.state_base[first + c]) + half * size
         ws.state_change[first + c] = right[c, 0]
         share = abs(right[c, 0]) / size if size > 0.0 else abs(right[c, 0])
@@ -179,7 +183,7 @@ def set_matrix(block, half, ws):
     among = block[6] + block[3] * k + k * block[5]
     for c in range(k):
         for d in range(k):
-            ws.state_matrix[c, d] = (1.0 if c == d else 0.0) - half * ws.state_slope[among + c * k + d]
+            ws.state_matrix[at(c), at(d)] = (1.0 if c == d else 0.0) - half * ws.state_slope[at(among + c * k + d)]
 
 
 @inner_kernel
@@ -188,36 +192,35 @@ def divide(A, B, k, columns):
     for c in range(k):
         p = c
         for r in range(c + 1, k):
-            if abs(A[r, c]) > abs(A[p, c]):
+            if abs(A[at(r), at(c)]) > abs(A[at(p), at(c)]):
                 p = r
-        pivot = A[p, c] if A[p, c] != 0.0 else np.nan
+        pivot = A[at(p), at(c)] if A[at(p), at(c)] != 0.0 else np.nan
         for d in range(k):
-            A[c, d], A[p, d] = A[p, d], A[c, d]
+            A[at(c), at(d)], A[at(p), at(d)] = A[at(p), at(d)], A[at(c), at(d)]
         for j in range(columns):
-            B[c, j], B[p, j] = B[p, j], B[c, j]
-            B[c, j] /= pivot
+            B[at(c), at(j)], B[at(p), at(j)] = B[at(p), at(j)], B[at(c), at(j)]
+            B[at(c), at(j)] /= pivot
         for d in range(c + 1, k):
-            A[c, d] /= pivot
+            A[at(c), at(d)] /= pivot
         for r in range(k):
             if r != c:
-                factor = A[r, c]
+                factor = A[at(r), at(c)]
                 for d in range(c + 1, k):
-                    A[r, d] -= factor * A[c, d]
+                    A[at(r), at(d)] -= factor * A[at(c), at(d)]
                 for j in range(columns):
-                    B[r, j] -= factor * B[c, j]
+                    B[at(r), at(j)] -= factor * B[at(c), at(j)]
 
 
 @inner_kernel
 def follow_inputs(block, half, ws):
-    """ws.state_right = ds/dx (k, n) = (1 - half dg/ds)^-1 half dg/dx of one law; its last correction is taken."""
+    """ws.state_right = ds/dx (k, n) = (1 - half dg/ds)^-1 half dg/dx of one law."""
     k, looks = block[1], block[5]
     of_input = block[6] + block[3] * k
     set_matrix(block, half, ws)
     for c in range(k):
         for j in range(looks):
-            ws.state_right[c, j] = half * ws.state_slope[of_input + c * looks + j]
+            ws.state_right[at(c), at(j)] = half * ws.state_slope[at(of_input + c * looks + j)]
     divide(ws.state_matrix, ws.state_right, k, looks)
-    take_correction(block, ws)
 
 
 @inner_kernel
@@ -245,7 +248,7 @@ def moved(block, row, ws):
     """Return what the last correction of the states does to force ``row`` of one law."""
     total = 0.0
     for c in range(block[1]):
-        total += ws.state_slope[block[6] + row * block[1] + c] * ws.state_change[block[0] + c]
+        total += ws.state_slope[at(block[6] + row * block[1] + c)] * ws.state_change[at(block[0] + c)]
     return total
 
 

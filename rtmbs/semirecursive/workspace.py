@@ -81,6 +81,7 @@ class Workspace(NamedTuple):
     law_local: Array  # (nk, 6, 12) float64: its derivative by r, rotation, v, w of b relative to a, axes of marker a
     law_force: Array  # (no,) generalised forces of the laws on joints
     law_entry: Array  # (nf,) float64: their derivatives
+    law_left: Array  # (2,) float64: 1 where derivatives of laws are still to be filled, and h/2 of their states, or 0
     pose_input: Array  # (nx,) what the constraints of the user look at
     pose_number: Array  # (nx,) float64: its real part, what their program takes
     pose_parameter: Array  # (np,) float64
@@ -210,6 +211,7 @@ def scratch_of_states(block: Array, inputs: int, more: int = 0) -> dict[str, Arr
         "begin_state": np.zeros((3, states)),
         "begin_input": np.zeros((2, inputs if np.any(block[:, BEGINS]) else 0)),
         "rate_share": np.zeros(1),
+        "law_left": np.zeros(2),
         "state_slope": np.zeros(int(slopes_of(block).sum())),
         "state_matrix": np.zeros((most, most)),
         "state_right": np.zeros((most, int(block[:, LOOKS].max(initial=0)))),

@@ -239,8 +239,13 @@ def output_order(laws: list[BuiltLaw]) -> Integers:
 
 
 def side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
-    """Return the program of recorded laws in lanes, with the inputs and outputs of ``one_tape``."""
-    return lane_program(*members_of(laws))
+    """Return the program of recorded laws in lanes, with the inputs and outputs of ``one_tape``.
+
+    Derivatives of forces by kinematics are late: of two residuals in a step one needs them.
+    """
+    acts, entries = sum(law.function.acts for law in laws), sum(np.count_nonzero(own_entries(law)) for law in laws)
+    place = np.arange(sum(law.tape.m for law in laws if law.tape))
+    return lane_program(*members_of(laws), late=(place >= acts) & (place < acts + entries))
 
 
 def rates_side_by_side(laws: list[BuiltLaw]) -> LaneProgram:

@@ -237,7 +237,7 @@ class Laws(NamedTuple):
     """
 
     program: Any  # ad.Program of the recorded laws
-    lanes: Any  # ad.LaneProgram of the same laws, without runs where ``program`` serves better
+    lanes: Any  # ad.LaneProgram of the same laws, derivatives last; without runs where ``program`` serves better
     rates: Any  # ad.LaneProgram of the rates of states and their slopes, for laws in lanes; else without runs
     begins: Any  # ad.SeatProgram of the rates of bristles and their slopes, for contacts that begin
     slot: Array  # (np,) int64: slots of the program's parameters

@@ -16,7 +16,7 @@ from rtmbs.ad import (
     seat_program,
     sparse_jacobian,
 )
-from rtmbs.ad.simd_programs import LANES, evaluate_seated, take_seat
+from rtmbs.ad.simd_programs import LANES, batches_of, evaluate_first, evaluate_rest, evaluate_seated, take_seat
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
 from rtmbs.jit.compiled import kernel
@@ -74,6 +74,42 @@ def test_lanes_are_those_of_each_function(count, monkeypatch):
         evaluate_lanes(lanes, memory, x, p, y)
         with np.errstate(all="ignore"):
             assert y.tobytes() == separately(found, x, p, m).tobytes()
+
+
+@kernel
+def first_part(lanes, memory, x, p, y):
+    evaluate_first(lanes, memory, x, p, y)
+
+
+@kernel
+def last_part(lanes, memory, y):
+    evaluate_rest(lanes, memory, y)
+
+
+def test_late_outputs_wait_until_they_are_asked_for(monkeypatch):
+    """An output that is late for one of two functions of a structure is early for both."""
+    monkeypatch.setattr("rtmbs.ad.simd_programs.WORTH", np.inf)
+    found, (n, k, m) = members([tape(0.3 + 0.1 * i) for i in range(4)] + [tape(0.7, other=True)])
+    late = np.zeros(m, bool)
+    for one in found:
+        late[one.y[3:]] = True  # all derivatives
+    late[found[0].y[5]] = False
+    waiting, batch = late.copy(), next(batch for batch in batches_of(found) if batch[0] is found[0])
+    assert len(batch) > 2
+    for one in batch:
+        waiting[one.y[5]] = False
+    lanes = lane_program(found, n, k, late)
+    assert 0 < lanes.first[0] < len(lanes.program.operation)
+    assert lanes.first[1] == np.count_nonzero(~waiting)
+    memory, rng = lane_memory(lanes), np.random.default_rng(11)
+    for _ in range(3):
+        x, p, y = rng.normal(size=n), rng.normal(size=k), np.full(m, np.nan)
+        alone = separately(found, x, p, m)
+        first_part(lanes, memory, x, p, y)
+        assert y[~waiting].tobytes() == alone[~waiting].tobytes()
+        assert np.all(np.isnan(y[waiting]))
+        last_part(lanes, memory, y)
+        assert y.tobytes() == alone.tobytes()
 
 
 def test_lanes_are_taken_where_they_save_time():

@@ -59,6 +59,7 @@ def local_derivative(model, r, R, v, w):
     ws = equations.ws
     np.testing.assert_allclose(ws.law_input[:3], r, atol=1e-14)
     np.testing.assert_allclose(ws.law_input[12:], np.concatenate((v, w)), atol=1e-14)
+    equations.assemble(0.0, 0.0, 1.0)  # asks for derivatives
     return ws.law_wrench[0].copy(), ws.law_local[0].copy()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.car import car
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation.simulation import store_of
 from tests.contracts.machines import everything
@@ -109,6 +110,30 @@ def test_a_step_answers_a_jump_to_third_order():
     assert 0.0 < off[3] < 1e-7
     assert np.all(np.log2(off[3:-1] / off[4:]) > 2.6), off
     assert np.all(off[:3] < 8.0 * off[3]), off
+
+
+def test_wheels_that_are_not_driven_answer_a_torque_in_time():
+    """Their answers fall by half and by a quarter in turns; steps whose accelerations are solved for are the reference.
+
+    A step that gives up its answers is such a step to the byte.
+    """
+    system, off, moved = car().compile(), [], []
+    sim, settled = rtmbs.Simulation(system, h=1e-3), rtmbs.Simulation(system, h=1e-3)
+    for k in range(320):
+        torque = 50.0 * np.sin(0.04 * k)
+        if k >= 300:
+            settled.restore(sim.snapshot())
+            settled.inputs["drive_2.torque"] = torque
+            before, wanted = settled.state.zd.copy(), store_of(settled).settle().zdd.copy()
+            settled.step()
+        sim.inputs["drive_2.torque"] = torque
+        sim.step()
+        if k >= 300:
+            off.append(np.abs(sim.state.zd - settled.state.zd).max())
+            moved.append(np.abs(settled.state.zd - before).max())
+            assert np.abs(wanted).max() > 0.1
+    assert min(off) > 0.0
+    assert max(off) < 1e-6 * max(moved)
 
 
 METHODS = [rtmbs.PenaltyTrapezoidal(), rtmbs.TRBDF2(), rtmbs.VariationalMidpoint(), rtmbs.AdamsBashforth()]

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.car_step import CASES, car_of
 from rtmbs.ad import Evaluator, sparse_jacobian
 from rtmbs.ad.trace import record
+from rtmbs.integrators.settings import INERTIA
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.forces import Kinematics
+from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.workspace import workspace
 from rtmbs.vehicle import BrushTyre, FialaTyre, MagicFormula, TMeasy, add_tyre
 from rtmbs.vehicle.tyre_force import TyreLaw, contact_of, wrench
 from tests.cases import spread
@@ -257,3 +261,41 @@ def test_both_sides_are_one_program():
     assert set(system.tables.laws.lanes.lanes.tolist()) == {4}
     sim = rtmbs.Simulation(system, h=1e-3)
     assert [sim.inputs[f"tyre_{corner}.side"] for corner in ("fl", "fr", "rl", "rr")] == [1.0, -1.0, 1.0, -1.0]
+
+
+@pytest.mark.parametrize("half", [0.0, 5e-4])
+def test_tangent_of_a_car_is_that_of_complex_steps(half: float) -> None:
+    """Tyres run in lanes: a residual finds their forces, the tangent their derivatives, of the residual last evaluated.
+
+    A complex residual finds both.
+    """
+    sim = rtmbs.Simulation(car_of(CASES["Magic Formula"]).compile(), h=1e-3)
+    sim.run(0.02)
+    state, tables, n = sim.state, sim.equations.tables, sim.system.n
+    assert len(tables.laws.lanes.lanes) > 0
+    u, alpha, share = state.u, np.zeros(sim.system.m), (1.0, 0.01, 0.003)
+    real, complexes = workspace(tables), workspace(tables, complex)
+    sizes = np.zeros_like(sim.equations.matrix.values)
+    for ws in (real, complexes):
+        ws.z[:], ws.zd[:], ws.zdd[:] = state.z, state.zd, state.zdd
+        ws.state_half[0], ws.state_base[:] = half, state.s + half * state.sd
+    old = sim.equations.state_arrays()
+    real.zd[:] *= 0.99  # another state before, whose tangent nobody asks for
+    evaluate_residual(tables, state.R0, u, alpha, real)
+    real.zd[:] = state.zd
+    evaluate_residual(tables, state.R0, u, alpha, real)
+    found = []
+    for _ in range(2):
+        assemble_tangent(tables, INERTIA, *share, u, alpha, old, real, sizes)
+        sim.equations.matrix.values[:] = sizes
+        found.append(np.array(sim.equations.matrix))
+    assert found[0].tobytes() == found[1].tobytes()
+    wanted = np.zeros((n, n))
+    for k in range(n):
+        step = 1e-30j * np.eye(n)[k]
+        for name, factor in zip(("zdd", "zd", "z"), share, strict=True):
+            getattr(complexes, name)[:] = getattr(state, name) + factor * step
+        evaluate_residual(tables, state.R0, u.astype(complex), alpha.astype(complex), complexes)
+        wanted[:, k] = complexes.residual.imag / 1e-30
+    np.testing.assert_allclose(complexes.residual.real, real.residual, rtol=0.0, atol=1e-9 * np.abs(real.tau).max())
+    assert np.max(np.abs(found[0] - wanted)) < 1e-9 * np.max(np.abs(wanted))

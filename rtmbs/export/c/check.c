@@ -334,6 +334,7 @@ static const char *check_laws(M it, const sizes *s) {
     int64_t outputs = 6 * nk + no + E(L_tables_laws_wrench_entry) + counts[3] + ns + E(L_tables_laws_state_place);
     WANT(L_ws_law_output, E(L_ws_law_output) == (nk + no ? outputs : 0));
     SHAPE2(L_ws_law_wrench, nk, 6); SHAPE3(L_ws_law_local, nk, 6, 12); SHAPE1(L_ws_law_force, no); SHAPE1(L_ws_law_entry, nf);
+    SHAPE1(L_ws_law_left, 2);
     SHAPE1(L_ws_s, ns); SHAPE1(L_ws_state_rate, ns); SHAPE1(L_ws_begun_sd, ns); SHAPE1(L_ws_state_base, ns); SHAPE1(L_ws_state_change, ns);
     SHAPE2(L_ws_state_search, E(L_tables_laws_state_block), 3); SHAPE2(L_ws_state_kept, ns, 2);
     SHAPE2(L_ws_begin, E(L_tables_laws_state_block), 6); SHAPE1(L_ws_begin_share, ns); SHAPE2(L_ws_begin_state, 3, ns);
@@ -386,6 +387,7 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
         SHAPE2(L_tables_laws_##LANES##_given, given, 3); \
         SUB(check_memory(it, L_tables_laws_##LANES##_program_operation, L_ws_law_##MEMORY, given)); \
         SHAPE2(L_tables_laws_##LANES##_found, E(L_tables_laws_##LANES##_found), 3); \
+        SHAPE1(L_tables_laws_##LANES##_first, 2); \
         if (runs == 0) return NULL; \
         SHAPE1(L_tables_laws_##LANES##_program_operation, runs); RANGE(L_tables_laws_##LANES##_lanes, 0, 8); \
         SUB(check_program(it, L_tables_laws_##LANES##_program_operation, L_ws_law_##MEMORY, 0, 0, outputs)); \
@@ -397,6 +399,9 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
         WANT(L_tables_laws_##LANES##_found, column(it, L_tables_laws_##LANES##_found, 0, 0, slots - 1) && \
              column(it, L_tables_laws_##LANES##_found, 1, 0, 7) && \
              column(it, L_tables_laws_##LANES##_found, 2, 0, E(L_ws_law_output) - 1)); \
+        const int64_t *first = INTEGERS(it, L_tables_laws_##LANES##_first); \
+        WANT(L_tables_laws_##LANES##_first, first[0] >= 0 && first[0] <= runs && first[1] >= 0 && \
+             first[1] <= E(L_tables_laws_##LANES##_found)); \
         return NULL; \
     }
 CHECK_LANES(lanes, lanes)

@@ -393,7 +393,10 @@ def spread_remainder(remainder, mine, stride, relative, start, kept, same, width
 
 @inner_kernel
 def forward(values, b, order, rest_rows, width, rest, upper, lower):
-    """Solve with L of one front: take its own rows out of the rows below, four at a time."""
+    """Solve with L of one front: take its own rows out of the rows below, four at a time.
+
+    Zeros are passed over: what acts near the root of a tree leaves most of its fronts alone.
+    """
     stride = width + rest
     for p in range(0, width - 3, 4):
         row, low = upper + p * (stride + 1), lower + p * rest
@@ -402,6 +405,8 @@ def forward(values, b, order, rest_rows, width, rest, upper, lower):
         x2 = b[at(order[p + 2])] - values[at(row + 2 * stride)] * x0 - values[at(row + 2 * stride + 1)] * x1
         x3 = b[at(order[p + 3])] - values[at(row + 3 * stride)] * x0 - values[at(row + 3 * stride + 1)] * x1
         x3 -= values[at(row + 3 * stride + 2)] * x2
+        if x0 == 0.0 and x1 == 0.0 and x2 == 0.0 and x3 == 0.0:
+            continue
         b[at(order[p + 1])], b[at(order[p + 2])], b[at(order[p + 3])] = x1, x2, x3
         for q in range(4, width - p):
             k = row + q * stride
@@ -414,6 +419,8 @@ def forward(values, b, order, rest_rows, width, rest, upper, lower):
             b[at(rest_rows[j])] -= first + second
     for p in range(width - width % 4, width):
         x0 = b[at(order[p])]
+        if x0 == 0.0:
+            continue
         for q in range(p + 1, width):
             b[at(order[q])] -= values[at(upper + q * stride + p)] * x0
         for j in range(rest):
