@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rtmbs.export
+from bench.native_bytes import hopping_ball
 from bench.native_host import Mechanism
 from rtmbs.export.instance import COUNTED, FORMAT, HEADER, MAGIC, WORD, checksum, layout_digest, leaves
 from rtmbs.export.packages import exported
@@ -94,6 +95,32 @@ def test_an_index_out_of_range_is_refused_by_the_name_of_its_array(library, foun
         data[places[name] : places[name] + WORD] = value.to_bytes(WORD, "little", signed=True)
         with pytest.raises(ValueError, match="damaged mechanism file"):
             Mechanism(library, sealed(data))
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_no_number_of_a_table_is_too_large_for_the_sums_of_its_checks(library, value):
+    """Sums of numbers that are not checked yet could overflow, and end within their bounds."""
+    ball = exported(hopping_ball().compile(), (), (), 1e-3, None)
+    arrays = {leaf.name: leaf.value for leaf in leaves(ball.instance) if isinstance(leaf.value, np.ndarray)}
+    accepted = []
+    for name, place in content_places(ball).items():
+        if arrays[name].dtype == np.int64:
+            for k in range(min(arrays[name].size, 12)):
+                data = bytearray(ball.file)
+                data[place + k * WORD : place + (k + 1) * WORD] = value.to_bytes(WORD, "little", signed=True)
+                said = refusal(library, sealed(data))
+                if "damaged mechanism file" not in said:
+                    accepted.append((name, k, said))
+    assert accepted == []
+
+
+def refusal(library, content):
+    """Return why a file is refused, nothing where it is loaded."""
+    try:
+        Mechanism(library, content)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def extent_place(found, name):

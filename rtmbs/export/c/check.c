@@ -43,6 +43,15 @@ static int ascending(M it, int leaf, int64_t last) {
     return 1;
 }
 
+#define LARGEST ((int64_t)1 << 40) /* of an index or a count: the sums and products of these checks stay in range */
+
+/* Every number of every int64 array, before any of them is used. */
+static const char *check_integers(M it) {
+    for (int leaf = 0; leaf < LEAF_COUNT; leaf++)
+        if (RTMBS_LEAVES[leaf].kind == 'i' && RTMBS_LEAVES[leaf].bytes == 8) RANGE(leaf, -LARGEST, LARGEST);
+    return NULL;
+}
+
 enum { UNKNOWNS = 21 }; /* of an interface: its t, f and w */
 typedef struct { int64_t n, g, m, mc, nc, nl, nr, nu, ns, size, depth, k0, no, nk, nb; } sizes;
 
@@ -611,6 +620,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     };
     WANT(L_lam, s.m >= s.mc);
     WANT(L_work_original, s.size >= 0 && s.size <= (int64_t)1 << 31);
+    SUB(check_integers(it));
     SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_condensed(it, &s)); SUB(check_contacts(it, &s)); SUB(check_conditions(it, &s));
     SUB(check_sets(it, &s));
     SUB(check_forces(it, &s)); SUB(check_laws(it, &s)); SUB(check_factor(it, &s)); SUB(check_settings(it, &s));
