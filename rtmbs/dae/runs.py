@@ -39,8 +39,9 @@ class FirstOrderMotion:
     that are not numbers, so that a solver takes a shorter step; ``refusal`` is the reason of the last one.
     """
 
-    def __init__(self, motion: Motion, formulation: Formulation, several: bool) -> None:
+    def __init__(self, motion: Motion, formulation: Formulation, several: bool, renews: bool = False) -> None:
         self.motion, self.dynamics, self.several = motion, Dynamics(motion, formulation), several
+        self.renews, self.gain = renews, 0.0  # gain of the pull [1/s]
         self.corrects = motion.system.m > 0 and (isinstance(formulation, Correcting) or self.dynamics.dependent)
         self.unit = self.units_at(motion.q, motion.t0)
         compiled = getattr(formulation, "compiled", None)
@@ -97,8 +98,8 @@ class FirstOrderMotion:
                 q, v, s = self.own(y)
                 q, v, a = self.accelerations(t, q, v, s)
                 found = np.concatenate((v, a, self.dynamics.state_rates(q, v, t, s)))
-                if self.corrects and self.several and self.count >= FIRST:
-                    found += (np.concatenate((q, v, s)) - y) / (PULL * self.step)
+                if self.corrects and self.gain > 0.0:
+                    found += self.gain * (np.concatenate((q, v, s)) - y)
                 self.refused = 0
                 return found
         except (FormulationError, OutOfRange) as error:
@@ -115,6 +116,8 @@ class FirstOrderMotion:
         """
         system, n = self.motion.system, self.motion.system.n
         q, v, s = self.own(y)
+        if self.renews:
+            self.gain = self.gain_of_steps()
         if len(s) or hasattr(self.dynamics.formulation, "gains") or not hasattr(system, "linearisation"):
             return derivative(lambda x: self.rates(t, x), y)  # feedback of violations has further terms
         try:
@@ -133,9 +136,11 @@ class FirstOrderMotion:
         kept_q = eye - self.unit[:, None] * np.linalg.pinv(at.Phi_q[:held] * self.unit) @ at.Phi_q[:held]
         kept = np.block([[kept_q, zero], [-along @ at.rate @ kept_q, eye - along @ at.Phi_q]])
         found = np.block([[zero, eye], [by_q, by_v]]) @ kept
-        if self.several and self.count >= FIRST:
-            found += (kept - np.eye(2 * n)) / (PULL * self.step)
-        return found
+        return found + self.gain * (kept - np.eye(2 * n))
+
+    def gain_of_steps(self) -> float:
+        """Return the gain of the pull [1/s] that suits the steps so far."""
+        return 1.0 / (PULL * self.step) if self.corrects and self.several and self.count >= FIRST else 0.0
 
     def stepped(self, t: float, y: Array) -> Array:
         """Return y after a step of the solver to ``t`` [s]: put back on the constraints for a solver of one step."""
@@ -147,6 +152,8 @@ class FirstOrderMotion:
                 self.count, mean = self.count + 1, self.step if np.isfinite(self.step) else h
                 self.step = max(h, float(mean**MEMORY * h ** (1.0 - MEMORY)))
                 self.unit = self.units_at(y[: self.motion.system.n], t)
+                if not self.renews:
+                    self.gain = self.gain_of_steps()
             return y
         q, v, s = self.own(y)
         q, v = self.corrected(t, q, v)

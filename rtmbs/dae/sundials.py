@@ -158,7 +158,7 @@ class CVODERun(DenseRun):
     """One solver along a motion."""
 
     def __init__(self, motion: Motion, method: CVODE, t: float) -> None:
-        self.equations = FirstOrderMotion(motion, method.formulation, several=True)
+        self.equations = FirstOrderMotion(motion, method.formulation, several=True, renews=True)
         super().__init__(motion, self.equations.dynamics)
         self.t, self.y, self.stuck = t, self.equations.start, 0
         self.reason: RtmbsError | None = None
@@ -167,13 +167,11 @@ class CVODERun(DenseRun):
             out[:] = self.equations.rates(t, y.copy())
 
         options: dict[str, Any] = {"method": FORMULAS[method.formula], "rtol": method.rtol, "atol": method.atol}
-        if hasattr(motion.system, "linearisation"):
 
-            def jacobian(t: float, y: Array, yp: Array, out: Array) -> None:
-                out[:] = self.equations.jacobian(t, y.copy())
+        def jacobian(t: float, y: Array, yp: Array, out: Array) -> None:
+            out[:] = self.equations.jacobian(t, y.copy())
 
-            options["jacfn"] = jacobian
-        self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
+        self.solver = solver_class("CVODE")(rhs, jacfn=jacobian, max_num_steps=MOST_STEPS, **options)
         self.solver.init_step(t, self.y)
 
     @property
