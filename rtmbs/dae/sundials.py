@@ -212,7 +212,7 @@ class CVODERun(DenseRun):
         self.stuck = self.stuck + 1 if after - self.t <= ROUNDED * np.spacing(abs(self.t)) else 0
         if self.stuck > MOST_STUCK:
             raise self.reason or MotionError(
-                f"CVODE takes steps of rounding only at t = {self.t:g}; take larger tolerances, or end where forces jump"
+                f"CVODE takes steps of rounding only at t = {self.t:g}; take larger tolerances, or end at jumps"
             )
         self.t, self.y = after, np.array(found.y, np.float64).ravel()
         self.equations.stepped(self.t, self.y)
