@@ -5,6 +5,13 @@ every step. A correction inside f that it never hears of does not put it back, a
 q then grows with the square of what was left. A solver of one step gets the corrected state back after each step. A
 solver of several steps keeps its history, so f pulls it back instead: f = (v, a, sd) + (P(y) - y) / tau, P the
 correction. The pull is zero on the constraints, whatever tau is.
+
+A change of tau is a change of f. CVODE often takes one iteration of Newton, with a matrix of up to some seventy steps
+ago. Where tau had followed the steps meanwhile, the matrix held another pull than f. What was left of the pull is then
+answered explicitly, for which formulas of high order have next to no room: it swung from step to step, and steps were
+refused. Shorter ones made tau shorter, and h / tau stayed as it was, down to steps of rounding. So tau changes with the
+matrix only. SciPy's BDF and LSODA evaluate f anew at every iterate, and ask for a matrix seldom or never: there tau
+follows the steps.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +31,7 @@ from rtmbs.formulations.contract import NO_STATES, Formulation, FormulationError
 from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
-PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the solver drift further
+PULL = 20.0  # tau in steps: h / tau within 0.068, the room of Adams-Moulton of order 12. Slower pulls drift further
 MEMORY = 0.9  # of the mean of the logarithms of steps
 FIRST = 30  # steps without a pull: a solver grows its step then, and keeps a matrix that was made at a short one
 MOST_REFUSED = 1000  # trials without an answer in a row: a solver that shortens its step by them gives up long before
@@ -35,12 +42,15 @@ LIGHT = 1e-12  # of the largest inertia: less counts as none
 class FirstOrderMotion:
     """One motion as y' = f(t, y), y = (q, v, s), for a solver of one step or of ``several``.
 
+    ``renews``: the solver asks for a matrix every now and then, and tau changes with the matrix only.
+
     A formulation that corrects nothing and takes feedback instead is left as it is. A trial without an answer has rates
     that are not numbers, so that a solver takes a shorter step; ``refusal`` is the reason of the last one.
     """
 
-    def __init__(self, motion: Motion, formulation: Formulation, several: bool) -> None:
+    def __init__(self, motion: Motion, formulation: Formulation, several: bool, renews: bool = False) -> None:
         self.motion, self.dynamics, self.several = motion, Dynamics(motion, formulation), several
+        self.renews, self.gain = renews, 0.0  # 1 / tau [1/s]
         self.corrects = motion.system.m > 0 and (isinstance(formulation, Correcting) or self.dynamics.dependent)
         self.unit = self.units_at(motion.q, motion.t0)
         compiled = getattr(formulation, "compiled", None)
@@ -97,8 +107,8 @@ class FirstOrderMotion:
                 q, v, s = self.own(y)
                 q, v, a = self.accelerations(t, q, v, s)
                 found = np.concatenate((v, a, self.dynamics.state_rates(q, v, t, s)))
-                if self.corrects and self.several and self.count >= FIRST:
-                    found += (np.concatenate((q, v, s)) - y) / (PULL * self.step)
+                if self.corrects and self.gain > 0.0:
+                    found += self.gain * (np.concatenate((q, v, s)) - y)
                 self.refused = 0
                 return found
         except (FormulationError, OutOfRange) as error:
@@ -111,10 +121,14 @@ class FirstOrderMotion:
     def jacobian(self, t: float, y: Array) -> Array:
         """Return df/dy: exact for a system with ``linearisation``, by differences of f for others.
 
+        For a solver that ``renews`` its matrix, f has the pull of this one from now on.
+
         Corrections have the derivative of a projection: what y changes along the normals, f does not see.
         """
         system, n = self.motion.system, self.motion.system.n
         q, v, s = self.own(y)
+        if self.renews:
+            self.gain = self.gain_of_steps()
         if len(s) or hasattr(self.dynamics.formulation, "gains") or not hasattr(system, "linearisation"):
             return derivative(lambda x: self.rates(t, x), y)  # feedback of violations has further terms
         try:
@@ -133,9 +147,11 @@ class FirstOrderMotion:
         kept_q = eye - self.unit[:, None] * np.linalg.pinv(at.Phi_q[:held] * self.unit) @ at.Phi_q[:held]
         kept = np.block([[kept_q, zero], [-along @ at.rate @ kept_q, eye - along @ at.Phi_q]])
         found = np.block([[zero, eye], [by_q, by_v]]) @ kept
-        if self.several and self.count >= FIRST:
-            found += (kept - np.eye(2 * n)) / (PULL * self.step)
-        return found
+        return found + self.gain * (kept - np.eye(2 * n))
+
+    def gain_of_steps(self) -> float:
+        """Return 1 / tau [1/s] for the steps so far; 0 for no pull."""
+        return 1.0 / (PULL * self.step) if self.corrects and self.several and self.count >= FIRST else 0.0
 
     def stepped(self, t: float, y: Array) -> Array:
         """Return y after a step of the solver to ``t`` [s]: put back on the constraints for a solver of one step."""
@@ -147,6 +163,8 @@ class FirstOrderMotion:
                 self.count, mean = self.count + 1, self.step if np.isfinite(self.step) else h
                 self.step = max(h, float(mean**MEMORY * h ** (1.0 - MEMORY)))
                 self.unit = self.units_at(y[: self.motion.system.n], t)
+                if not self.renews:
+                    self.gain = self.gain_of_steps()
             return y
         q, v, s = self.own(y)
         q, v = self.corrected(t, q, v)

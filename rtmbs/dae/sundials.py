@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 MOST_STEPS = 10**6  # between two samples
 UNTESTED = 1e12  # absolute tolerance of lam and mu: their errors are larger by 1/h, and must not choose the step
 ROUNDED = 16.0  # spacings of t: a step of this length is one of rounding
-MOST_STUCK = 1000  # of them in a row: no rates behind t. Noise at rtol = 1e-11 makes 160, then steps grow again
+MOST_STUCK = 30  # of them in a row: no rates behind t, or none that the tolerances can be held with
 REPORT = re.compile(r"\n\[\w+, Error: -?\d+\] ")
 FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
@@ -158,7 +158,7 @@ class CVODERun(DenseRun):
     """One solver along a motion."""
 
     def __init__(self, motion: Motion, method: CVODE, t: float) -> None:
-        self.equations = FirstOrderMotion(motion, method.formulation, several=True)
+        self.equations = FirstOrderMotion(motion, method.formulation, several=True, renews=True)
         super().__init__(motion, self.equations.dynamics)
         self.t, self.y, self.stuck = t, self.equations.start, 0
         self.reason: RtmbsError | None = None
@@ -167,13 +167,11 @@ class CVODERun(DenseRun):
             out[:] = self.equations.rates(t, y.copy())
 
         options: dict[str, Any] = {"method": FORMULAS[method.formula], "rtol": method.rtol, "atol": method.atol}
-        if hasattr(motion.system, "linearisation"):
 
-            def jacobian(t: float, y: Array, yp: Array, out: Array) -> None:
-                out[:] = self.equations.jacobian(t, y.copy())
+        def jacobian(t: float, y: Array, yp: Array, out: Array) -> None:
+            out[:] = self.equations.jacobian(t, y.copy())
 
-            options["jacfn"] = jacobian
-        self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
+        self.solver = solver_class("CVODE")(rhs, jacfn=jacobian, max_num_steps=MOST_STEPS, **options)
         self.solver.init_step(t, self.y)
 
     @property
@@ -213,7 +211,9 @@ class CVODERun(DenseRun):
         after = float(np.ravel(found.t)[0])
         self.stuck = self.stuck + 1 if after - self.t <= ROUNDED * np.spacing(abs(self.t)) else 0
         if self.stuck > MOST_STUCK:
-            raise self.reason or MotionError(f"CVODE takes steps of rounding only at t = {self.t:g}")
+            raise self.reason or MotionError(
+                f"CVODE takes steps of rounding only at t = {self.t:g}; take larger tolerances, or end at jumps"
+            )
         self.t, self.y = after, np.array(found.y, np.float64).ravel()
         self.equations.stepped(self.t, self.y)
 

@@ -86,6 +86,17 @@ def test_andrews_to_eight_digits(method, h):
 
 
 @pytest.mark.slow
+def test_errors_of_cvode_fall_with_the_tolerance_and_no_step_is_lost():
+    """At 1e-11 and 1e-12 it had taken 4,800 steps, half of them of rounding, and ended 2e-7 aside."""
+    problem = problems.andrews_problem()
+    for tolerance, bound, steps in ((1e-7, 1e-4, 700), (1e-9, 1e-6, 1200), (1e-11, 1e-8, 2000), (1e-12, 2e-9, 2200)):
+        method = made("cvode", rtol=tolerance, atol=tolerance)
+        found = integrate(problem.system, method, problem.q, problem.v, 0.03, 1e-3)
+        assert np.abs(found.q[-1] / ANDREWS_END - 1.0).max() < bound
+        assert found.counts.steps < steps
+
+
+@pytest.mark.slow
 def test_a_hundred_seconds_of_the_pendulum():
     """Direct integration drifts, reductions stay at rounding."""
     problem = problems.pendulum_problem()

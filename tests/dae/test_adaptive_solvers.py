@@ -1,12 +1,13 @@
 """Solvers that choose their own steps: no hidden drift over any formulation, and trials without an answer."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rtmbs.dae import CVODE, MotionError, SolveIVP, integrate
+from rtmbs.dae import CVODE, MotionError, SolveIVP, integrate, sundials
 from rtmbs.formulations import QR, SVD, FunctionSystem, NullSpace, Partitioning, Penalty
 from tests.cases import spread
 from tests.dae.motions import skip_without
@@ -81,3 +82,19 @@ def test_a_refusal_that_stays_is_told():
     with pytest.raises(MotionError, match=r"force\(q, v, t\) returned nan at \(0,\)") as caught:
         integrate(system, SolveIVP(), np.array([0.0, -1.0]), np.array([1.0, 0.0]), 1.0, 0.1)
     assert caught.value.result.t[-1] <= 0.5
+
+
+def test_steps_of_rounding_are_told(monkeypatch):
+    """Some hundreds of them had been passed over without a word, and the end was less accurate than asked."""
+    skip_without("cvode")
+    taken = []
+
+    def stalling(solver, t, **options):
+        taken.append(t)
+        after = 0.5 + len(taken) * np.spacing(0.5) if len(taken) < 200 else t
+        return SimpleNamespace(success=True, t=after, y=np.array([0.0, -1.0, 1.0, 0.0]))
+
+    monkeypatch.setattr(sundials, "step_of", stalling)
+    with pytest.raises(MotionError, match=r"steps of rounding only at t = 0\.5; take larger tolerances"):
+        integrate(pendulum(), CVODE(), np.array([0.0, -1.0]), np.array([1.0, 0.0]), 1.0, 1.0)
+    assert len(taken) < 100

@@ -189,8 +189,35 @@ def test_the_jacobian_of_a_solver_is_that_of_differences(form, several):
     equations = FirstOrderMotion(motion, form(), several)
     y = equations.start
     equations.count, equations.step = 100, 0.01
+    equations.gain = equations.gain_of_steps()
+    assert (equations.gain > 0.0) == several
     found = derivative(lambda x: equations.rates(0.3, x), y)
     np.testing.assert_allclose(equations.jacobian(0.3, y), found, atol=2e-5 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_f_changes_with_the_matrix_only_for_a_solver_that_keeps_it(recorded):
+    """The pull had followed every step: the matrix held another one, and CVODE swung down to steps of rounding."""
+    system, q, v = moving()
+    if not recorded:
+        system.linearisation = None
+    equations = FirstOrderMotion(Motion(system, q, v, 0.3), QR(), several=True, renews=True)
+    y = equations.start + 1e-4
+    equations.count, equations.step = 100, 0.01
+    kept = equations.jacobian(0.3, y)
+    before = equations.rates(0.3, y)
+    unit = equations.unit
+    for k in range(50):
+        equations.stepped(0.3 + 1e-6 * (k + 1), y)
+    assert equations.step < 1e-3
+    equations.unit = unit  # the metric of the correction alone
+    np.testing.assert_array_equal(equations.rates(0.3, y), before)
+    found = derivative(lambda x: equations.rates(0.3, x), y)
+    np.testing.assert_allclose(kept, found, atol=1e-3 * np.abs(found).max())
+    new = equations.jacobian(0.3, y)
+    found = derivative(lambda x: equations.rates(0.3, x), y)
+    assert np.abs(found - kept).max() > 10.0
+    np.testing.assert_allclose(new, found, atol=1e-3 * np.abs(found).max())
 
 
 def test_code_that_cannot_be_recorded_keeps_differences():
