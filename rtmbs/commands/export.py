@@ -118,6 +118,7 @@ def bridge_command(words: list[str]) -> int:
     parser.add_argument("--lockstep", action="store_true", help="no clock: a communication step for every packet")
     options = parser.read(words)
     sim = Simulation(system_of(options), h=options.h)
+    Simulation(sim.system, h=options.h).step()  # kernels are there before a host may send, however long they compile
     bridge = Bridge(sim, names(options.inputs), names(options.outputs), options.every)
     way: Way = (
         SharedMemory(bridge, options.shared_memory) if options.shared_memory else Udp(bridge, *address(options.udp))
